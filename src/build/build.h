@@ -1,0 +1,21 @@
+// Turns a candidate's source into what a runner can load. Runs the compiler in a child of its own with limits.
+#ifndef KG_BUILD_H
+#define KG_BUILD_H
+
+#include "candidate/candidate.h"
+#include "device/device.h"
+
+typedef struct {
+    char *artifact;      // file to load: .so, .cubin, .ptx, .py; in `scratch`; owned
+    char *log;           // compiler output, at most 64 KiB; owned, may be NULL
+    double seconds;
+    bool host_entry;     // CUDA: a shared object with a host function (nvcc), else a device image with a stated launch
+} kg_artifact;
+void kg_artifact_free(kg_artifact *a);
+
+// scratch: an existing folder only this candidate uses. timeout_s bounds the compiler.
+// Errors: KG_ERR_CANDIDATE (does not compile: the text names the first error line), KG_ERR_CANNOT (no compiler here).
+int kg_build(const kg_candidate *c, const kg_device_info *dev, const char *scratch, double timeout_s, kg_artifact *out,
+             kg_error *err);
+
+#endif

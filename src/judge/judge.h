@@ -1,0 +1,34 @@
+// Judges one candidate and makes its result record.
+#ifndef KG_JUDGE_H
+#define KG_JUDGE_H
+
+#include <jansson.h>
+
+#include "candidate/candidate.h"
+#include "device/device.h"
+#include "judge/session.h"
+#include "screen/screen.h"
+
+typedef struct {
+    uint64_t seed;
+    bool full;                 // --cases full
+    bool hot;                  // --cache hot
+    bool check_only;           // no timing
+    double timeout_s;
+    const char *baseline;      // "auto", "none", "torch-eager", "torch-compile", "onednn", "openblas", or a file
+    kg_thresholds thresholds;
+    const char *case_only;     // replay: only this case; NULL
+    void (*progress)(const char *what, void *ctx);  // may be NULL
+    void *progress_ctx;
+} kg_judge_options;
+
+typedef struct kg_judge kg_judge;
+// One judge per device and run; keeps baselines' sessions and ceilings. l and d are borrowed.
+int kg_judge_open(kg_launcher *l, kg_device *d, const kg_ceilings *ceilings, const kg_judge_options *o, kg_judge **out,
+                  kg_error *err);
+void kg_judge_close(kg_judge *j);
+// The record of DESIGN.md (schema 1), whatever happens: a candidate's fault is a verdict. Only a failure that is not
+// the candidate's (device lost for good, out of memory in the judge) returns -1.
+int kg_judge_candidate(kg_judge *j, const kg_candidate *c, json_t **record, kg_error *err);
+
+#endif

@@ -1,0 +1,75 @@
+// A session: one runner process, the memory it may see, and the conversation with it.
+#ifndef KG_SESSION_H
+#define KG_SESSION_H
+
+#include "build/build.h"
+#include "device/device.h"
+#include "task/task.h"
+
+// How runners are started. One per run of kgate; holds the warm Python parent.
+typedef struct kg_launcher kg_launcher;
+typedef struct {
+    const char *python;      // interpreter; NULL: $KGATE_PYTHON, else python3
+    double start_timeout_s;  // importing torch may take seconds
+} kg_launcher_options;
+int kg_launcher_open(const kg_launcher_options *o, kg_launcher **out, kg_error *err);
+void kg_launcher_close(kg_launcher *l);
+// Starts a runner: native (python == false) or forked from the warm Python parent. *socket: the judge's end, owned.
+// *pid: to kill. scratch: the only folder it may write.
+int kg_launcher_spawn(kg_launcher *l, bool python, const char *scratch, int *socket, int *pid, kg_error *err);
+// What the Python side has: JSON text {"python","torch","triton","error"}; owned by the launcher.
+const char *kg_launcher_python_info(kg_launcher *l, kg_error *err);
+// Kills and reaps a runner; returns a short text on how it ended ("killed by SIGSEGV"), owned by the caller.
+char *kg_launcher_reap(kg_launcher *l, int pid, bool kill_first);
+
+typedef struct kg_session kg_session;
+typedef struct {
+    double timeout_s;        // one step: load, a case's calls, a batch
+    size_t flush_bytes;      // 0: hot
+} kg_session_options;
+
+int kg_session_open(kg_launcher *l, kg_device *d, bool python, const kg_session_options *o, kg_session **out,
+                    kg_error *err);
+void kg_session_close(kg_session *s);
+// JSON array text of what the sandbox holds, as the runner said at start.
+const char *kg_session_sandbox(const kg_session *s);
+
+int kg_session_load(kg_session *s, const kg_task *t, const char *language, const char *artifact, const char *entry,
+                    const char *launch, bool host_entry, kg_error *err);
+const char *kg_session_entry(const kg_session *s);
+
+// Lays out `slots` copies of the case's tensors (fewer when memory_limit says so; at least one or KG_ERR_MEMORY), and
+// tells the runner. *slots is what was laid out.
+int kg_session_case(kg_session *s, const kg_case *c, int *slots, size_t memory_limit, kg_error *err);
+// New values on slots [first, first+n): inputs from seed ^ slot, outputs and guards poisoned.
+int kg_session_fill(kg_session *s, uint64_t seed, int first, int n, kg_error *err);
+int kg_session_call(kg_session *s, int slot, int n, kg_error *err);
+
+typedef struct {
+    int calls;
+    double *times;           // per call, as the runner says; owned
+    double judge_s;          // release to done by the judge's clock
+    double host_s;           // enqueueing, per call, as the runner says
+    bool held;
+} kg_batch;
+// One batch of `calls` calls on slots 0..calls-1. decoy: values the inputs hold while the runner enqueues; seed: the
+// values filled in behind the hold. Tries held first; falls back to unheld for good when the candidate synchronises.
+int kg_session_batch(kg_session *s, int calls, uint64_t decoy, uint64_t seed, kg_batch *out, kg_error *err);
+void kg_batch_free(kg_batch *b);
+double kg_session_overhead(const kg_session *s, double *per_call_event_s);  // calibrated: per call by the judge's clock, and by the runner's
+bool kg_session_synchronises(const kg_session *s);
+
+// Checks outputs on a slot against the oracle. samples == 0: all elements; else about that many.
+typedef struct {
+    double worst[KG_PREC_NONE];   // largest error/bound at each rung of the ladder
+    double error_over_bound;      // at the lowest precision allowed for this case
+    char *where;                  // "out[3,17]: got 0.5, expected 0.25 (error 1e4 times the bound)"; owned; NULL when right
+    uint64_t unwritten;           // poison left
+    bool guard_broken;            // written past an output
+    bool input_changed;
+} kg_check;
+int kg_session_check(kg_session *s, uint64_t seed, uint64_t previous_seed, int slot, size_t samples, kg_check *out,
+                     kg_error *err);
+void kg_check_free(kg_check *c);
+
+#endif
