@@ -31,6 +31,10 @@ typedef struct {
 int kg_session_open(kg_launcher *l, kg_device *d, bool python, const kg_session_options *o, kg_session **out,
                     kg_error *err);
 void kg_session_close(kg_session *s);
+// Makes the memory that the largest layout needs and maps it into the runner. Asked again, it replaces the memory before.
+int kg_session_arenas(kg_session *s, size_t in_bytes, size_t out_bytes, kg_error *err);
+// Batches of empty calls, before any candidate code is in the process: what the clocks add by themselves.
+int kg_session_calibrate(kg_session *s, kg_error *err);
 // JSON array text of what the sandbox holds, as the runner said at start.
 const char *kg_session_sandbox(const kg_session *s);
 
@@ -52,23 +56,32 @@ typedef struct {
     double host_s;           // enqueueing, per call, as the runner says
     bool held;
 } kg_batch;
-// One batch of `calls` calls on slots 0..calls-1. decoy: values the inputs hold while the runner enqueues; seed: the
-// values filled in behind the hold. Tries held first; falls back to unheld for good when the candidate synchronises.
-int kg_session_batch(kg_session *s, int calls, uint64_t decoy, uint64_t seed, kg_batch *out, kg_error *err);
+// One batch of `calls` calls on slots 0..calls-1; the inputs get the values of `seed` behind the hold. Tries held first;
+// falls back to unheld for good when the candidate synchronises.
+int kg_session_batch(kg_session *s, int calls, uint64_t seed, kg_batch *out, kg_error *err);
 void kg_batch_free(kg_batch *b);
-double kg_session_overhead(const kg_session *s, double *per_call_event_s);  // calibrated: per call by the judge's clock, and by the runner's
+// What calibration found, seconds.
+typedef struct {
+    double per_call_s, per_batch_s;   // by the judge's clock, of calls that do nothing
+    double event_s;                   // by the runner's clock, of a call that does nothing
+} kg_overhead;
+kg_overhead kg_session_overhead(const kg_session *s);
 bool kg_session_synchronises(const kg_session *s);
+bool kg_session_alive(const kg_session *s);
+const char *kg_session_scratch(const kg_session *s);
+// Stateful tasks: zeroes the state of every slot and lets the callable start afresh.
+int kg_session_reset_state(kg_session *s, kg_error *err);
 
-// Checks outputs on a slot against the oracle. samples == 0: all elements; else about that many.
+// Checks outputs on a slot against the oracle.
 typedef struct {
     double worst[KG_PREC_NONE];   // largest error/bound at each rung of the ladder
     double error_over_bound;      // at the lowest precision allowed for this case
     char *where;                  // "out[3,17]: got 0.5, expected 0.25 (error 1e4 times the bound)"; owned; NULL when right
     uint64_t unwritten;           // poison left
     bool guard_broken;            // written past an output
-    bool input_changed;
 } kg_check;
-int kg_session_check(kg_session *s, uint64_t seed, uint64_t previous_seed, int slot, size_t samples, kg_check *out,
+// seeds: of the calls made on the slot since its state was reset, oldest first. full: every element at any cost.
+int kg_session_check(kg_session *s, const uint64_t *seeds, int n_seeds, int slot, bool full, kg_check *out,
                      kg_error *err);
 void kg_check_free(kg_check *c);
 

@@ -1,0 +1,294 @@
+#include "judge/check.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/parallel.h"
+#include "judge/inputs.h"
+#include "judge/sample.h"
+
+#define CHUNK 16384
+
+// One output, or one argument overwritten in place.
+typedef struct {
+    int out;                 // as kg_ref counts them
+    const char *name;
+    const kg_tensor *desc;
+    const kg_place *place;
+    bool poisoned;           // held poison before the call
+} target;
+
+typedef struct {
+    const kg_check_request *r;
+    const kg_call *call;
+    const target *t;
+    const int64_t *index;    // NULL: all of them, in order
+    const char *dense;       // values of `index` one after the other, or the whole storage when index is NULL
+    kg_precision required;
+    pthread_mutex_t lock;
+    // Worst so far.
+    double worst[KG_PREC_NONE];
+    double at_required;
+    int64_t at;
+    double got, expected;
+} comparison;
+
+// ---- one element -----------------------------------------------------------------------------------
+
+// Unit roundoff of a rung when the answer is stored as `t`.
+static double rung_unit(kg_precision p, kg_dtype t) {
+    switch (p) {
+        case KG_PREC_FP64: return 0x1p-53;
+        case KG_PREC_FP32: return 0x1p-24;
+        case KG_PREC_TF32: return 0x1p-11;
+        case KG_PREC_FP16: return t == KG_F16 ? 0x1p-11 : 0x1p-8;
+        case KG_PREC_FP8: return 0x1p-4;
+        default: return 1;   // integers: local and acc are the allowed difference itself
+    }
+}
+
+static double bound_at(kg_precision p, kg_dtype t, double value, double local, double acc) {
+    if (p == KG_PREC_EXACT) return local + acc;
+    double u_acc = p == KG_PREC_FP64 ? 0x1p-53 : 0x1p-24;
+    return kg_dtype_unit(t) * fabs(value) + rung_unit(p, t) * local + u_acc * acc + kg_dtype_tiny(t);
+}
+
+// Error over bound; infinity where no error bound excuses the difference.
+static double ratio(double got, double value, double bound, double max) {
+    if (isnan(value)) return isnan(got) ? 0 : INFINITY;
+    if (isnan(got)) return INFINITY;
+    if (got == value) return 0;
+    if (isinf(value)) return INFINITY;
+    if (isinf(got)) return fabs(value) + bound >= max && (got > 0) == (value > 0) ? 0 : INFINITY;
+    double err = fabs(got - value);
+    return bound > 0 ? err / bound : INFINITY;
+}
+
+static double element(const comparison *c, size_t i, int64_t logical) {
+    kg_dtype t = c->t->desc->dtype;
+    int64_t at = c->index ? (int64_t)i : kg_offset(c->t->desc, logical);
+    return kg_dtype_is_float(t) ? kg_load(t, c->dense, at) : (double)kg_load_int(t, c->dense, at);
+}
+
+// ---- a range of elements ---------------------------------------------------------------------------
+
+static void merge(comparison *c, const double *worst, double at_required, int64_t at, double got, double expected) {
+    pthread_mutex_lock(&c->lock);
+    for (int p = 0; p < KG_PREC_NONE; p++)
+        if (worst[p] > c->worst[p]) c->worst[p] = worst[p];
+    if (at >= 0 && at_required > c->at_required) {
+        c->at_required = at_required;
+        c->at = at;
+        c->got = got;
+        c->expected = expected;
+    }
+    pthread_mutex_unlock(&c->lock);
+}
+
+static void judge_range(comparison *c, const kg_ref *ref, size_t first) {
+    kg_dtype t = c->t->desc->dtype;
+    double worst[KG_PREC_NONE] = {0}, max = kg_dtype_max(t), most = 0, got_most = 0, value_most = 0;
+    int64_t at = -1;
+    bool exact = !kg_dtype_is_float(t);
+    for (size_t i = 0; i < ref->n; i++) {
+        double got = element(c, first + i, ref->index[i]), value = ref->value[i], here = 0;
+        for (int p = exact ? KG_PREC_EXACT : KG_PREC_FP64; p <= (exact ? KG_PREC_EXACT : KG_PREC_FP8); p++) {
+            double q = ratio(got, value, bound_at((kg_precision)p, t, value, ref->local[i], ref->acc[i]), max);
+            if (q > worst[p]) worst[p] = q;
+            if (p == (int)c->required) here = q;
+        }
+        if (here > most || at < 0) {
+            most = here;
+            at = ref->index[i];
+            got_most = got;
+            value_most = value;
+        }
+    }
+    merge(c, worst, most, at, got_most, value_most);
+}
+
+static int compare_range(size_t first, size_t last, void *ctx) {
+    comparison *c = ctx;
+    size_t n = last - first;
+    double *v = malloc(3 * n * sizeof *v);
+    int64_t *own = c->index ? NULL : malloc(n * sizeof *own);
+    int failed = !v || (!c->index && !own);
+    if (!failed) {
+        memset(v, 0, 3 * n * sizeof *v);
+        for (size_t i = 0; own && i < n; i++) own[i] = (int64_t)(first + i);
+        kg_ref ref = {c->t->out, n, own ? own : c->index + first, v, v + n, v + 2 * n};
+        failed = c->r->task->oracle(c->call, &ref);
+        if (!failed) judge_range(c, &ref, first);
+    }
+    free(v);
+    free(own);
+    return failed;
+}
+
+// ---- a whole output --------------------------------------------------------------------------------
+
+kg_precision kg_check_required(const kg_task *t, const kg_case *c) {
+    kg_dtype d = c->n_outs ? c->outs[0].dtype : c->args[0].tensor.dtype;
+    if (!kg_dtype_is_float(d)) return KG_PREC_EXACT;
+    if (d == KG_F64) return KG_PREC_FP64;
+    return d == KG_F32 ? t->lowest : KG_PREC_FP16;
+}
+
+static kg_precision required_of(const kg_task *t, kg_dtype d) {
+    if (!kg_dtype_is_float(d)) return KG_PREC_EXACT;
+    if (d == KG_F64) return KG_PREC_FP64;
+    return d == KG_F32 ? t->lowest : KG_PREC_FP16;
+}
+
+kg_precision kg_check_rung(const kg_check *k, kg_precision required) {
+    if (required == KG_PREC_EXACT) return k->error_over_bound <= 1 ? KG_PREC_EXACT : KG_PREC_NONE;
+    // A half-precision task cannot show more than half precision, nor a float one more than float.
+    int best = required == KG_PREC_FP16 ? KG_PREC_FP16 : required == KG_PREC_FP64 ? KG_PREC_FP64 : KG_PREC_FP32;
+    for (int p = best; p <= KG_PREC_FP8; p++)
+        if (k->worst[p] <= 1) return (kg_precision)p;
+    return KG_PREC_NONE;
+}
+
+static int targets_of(const kg_check_request *r, target *list) {
+    int n = 0, next = r->c->n_outs;
+    for (int i = 0; i < r->c->n_outs; i++) {
+        bool alias = i == 0 && r->c->alias_first_out;
+        list[n++] = (target){i, r->task->outputs[i], &r->c->outs[i], alias ? &r->layout->args[0] : &r->layout->outs[i],
+                             !alias};
+    }
+    for (int i = 0; i < r->c->n_args; i++) {
+        const kg_param *p = &r->task->params[i];
+        if (p->role == KG_INOUT) {
+            if (r->layout->args[i].present)
+                list[n++] = (target){next, p->name, &r->c->args[i].tensor, &r->layout->args[i], false};
+            next++;
+        } else if (p->role == KG_OUT_ARG && r->layout->args[i].present && !r->native) {
+            list[n++] = (target){0, p->name, &r->c->args[i].tensor, &r->layout->args[i], true};
+        }
+    }
+    return n;
+}
+
+static void say_where(const comparison *c, kg_check *out) {
+    kg_text t = {0};
+    kg_text_add(&t, "%s", c->t->name);
+    if (c->t->desc->ndim) {
+        int64_t rest = c->at, pos[KG_MAX_NDIM];
+        for (int d = c->t->desc->ndim - 1; d >= 0; d--) {
+            pos[d] = rest % c->t->desc->shape[d];
+            rest /= c->t->desc->shape[d];
+        }
+        for (int d = 0; d < c->t->desc->ndim; d++) kg_text_add(&t, "%s%lld", d ? "," : "[", (long long)pos[d]);
+        kg_text_add(&t, "]");
+    }
+    kg_text_add(&t, ": got %.9g, expected %.9g", c->got, c->expected);
+    if (isfinite(c->at_required)) kg_text_add(&t, " (error %.3g times the bound)", c->at_required);
+    free(out->where);
+    out->where = t.data;
+}
+
+static int fetch(const kg_check_request *r, const target *t, const int64_t *logical, size_t n, char **dense,
+                 kg_error *err) {
+    kg_extent e = kg_place_extent(t->place, r->slot);
+    size_t size = kg_dtype_size(t->desc->dtype), bytes = (logical ? n : (size_t)e.count) * size;
+    *dense = malloc(bytes ? bytes : 1);
+    if (!*dense) return kg_fail(err, KG_ERR_MEMORY, "no memory for %zu bytes of outputs on the host", bytes);
+    const kg_device_ops *ops = r->out->device->ops;
+    if (!logical) return ops->download(r->out, e.offset, *dense, bytes, err);
+    int64_t *storage = malloc(n * sizeof *storage);
+    if (!storage) return kg_fail(err, KG_ERR_MEMORY, "no memory for %zu indices", n);
+    for (size_t i = 0; i < n; i++) storage[i] = kg_offset(t->desc, logical[i]);
+    int rc = ops->gather(r->out, e, n, storage, *dense, err);
+    free(storage);
+    return rc;
+}
+
+static int compare(const kg_check_request *r, const kg_call *call, const target *t, kg_check *out, kg_error *err) {
+    int64_t total = kg_numel(t->desc);
+    if (total == 0) return 0;
+    int64_t *index = NULL;
+    size_t n = (size_t)total;
+    double reach = r->task->reach ? r->task->reach(r->task, r->c) : 1;
+    if (!r->full && kg_sample_needed(total, reach)) {
+        n = kg_sample_indices(total, reach, r->seeds[r->n_seeds - 1], &index);
+        if (!index) return kg_fail(err, KG_ERR_MEMORY, "no memory for sampled indices");
+    }
+    comparison c = {.r = r, .call = call, .t = t, .index = index, .required = required_of(r->task, t->desc->dtype),
+                    .at_required = -1, .at = -1, .lock = PTHREAD_MUTEX_INITIALIZER};
+    char *dense = NULL;
+    int rc = fetch(r, t, index, n, &dense, err);
+    c.dense = dense;
+    // Pieces small enough that every processor gets some, large enough that row statistics are rarely made twice.
+    size_t grain = n / 64 + 1 > CHUNK ? CHUNK : n / 64 < 32 ? 32 : n / 64;
+    if (!rc && kg_parallel(n, grain, compare_range, &c))
+        rc = kg_fail(err, KG_ERR_MEMORY, "no memory for the oracle of %s", r->task->name);
+    free(dense);
+    free(index);
+    if (rc) return -1;
+    for (int p = 0; p < KG_PREC_NONE; p++)
+        if (c.worst[p] > out->worst[p]) out->worst[p] = c.worst[p];
+    if (c.at_required > out->error_over_bound || !out->where) {
+        if (c.at_required > out->error_over_bound) out->error_over_bound = c.at_required;
+        if (c.at_required > 1) say_where(&c, out);
+    }
+    return 0;
+}
+
+// ---- what needs no oracle --------------------------------------------------------------------------
+
+static int guards_hold(const kg_check_request *r, const target *t, bool *broken, kg_error *err) {
+    kg_extent e = kg_place_extent(t->place, r->slot);
+    size_t bytes = (size_t)e.count * kg_dtype_size(e.dtype);
+    size_t at[2] = {e.offset - KG_GUARD, e.offset + bytes};
+    unsigned char guard[KG_GUARD];
+    for (int side = 0; side < 2; side++) {
+        if (r->out->device->ops->download(r->out, at[side], guard, KG_GUARD, err)) return -1;
+        for (int i = 0; i < KG_GUARD; i++)
+            if (guard[i] != 0xA5) *broken = true;
+    }
+    return 0;
+}
+
+// Poison is told from an answer only where an answer cannot look like it.
+static bool poison_tells(kg_dtype t) { return kg_dtype_is_float(t) || kg_dtype_size(t) >= 4; }
+
+static int count_unwritten(const kg_check_request *r, const target *t, kg_check *out, kg_error *err) {
+    if (!t->poisoned || !poison_tells(t->desc->dtype) || t->place->count != kg_numel(t->desc)) return 0;
+    uint64_t n = 0;
+    if (r->out->device->ops->count_poison(r->out, kg_place_extent(t->place, r->slot), &n, err)) return -1;
+    out->unwritten += n;
+    return 0;
+}
+
+static void say_violations(const target *t, kg_check *out) {
+    if (out->error_over_bound > 1 || out->where) return;
+    if (out->unwritten) {
+        out->where = kg_format("%s: %llu elements were never written", t->name, (unsigned long long)out->unwritten);
+        out->error_over_bound = INFINITY;
+    } else if (out->guard_broken) {
+        out->where = kg_format("%s: memory beside the output was written", t->name);
+    }
+}
+
+int kg_check_outputs(const kg_check_request *r, kg_check *out, kg_error *err) {
+    memset(out, 0, sizeof *out);
+    target list[KG_MAX_OUTS + KG_MAX_ARGS];
+    int n = targets_of(r, list);
+    kg_inputs *in = NULL;
+    if (kg_inputs_make(r->task, r->c, r->layout, r->slot, r->seeds, r->n_seeds, &in, err)) return -1;
+    int rc = 0;
+    for (int i = 0; i < n && !rc; i++) {
+        rc = guards_hold(r, &list[i], &out->guard_broken, err) || count_unwritten(r, &list[i], out, err) ||
+             compare(r, kg_inputs_call(in), &list[i], out, err);
+        if (!rc) say_violations(&list[i], out);
+    }
+    kg_inputs_free(in);
+    return rc ? -1 : 0;
+}
+
+void kg_check_free(kg_check *c) {
+    free(c->where);
+    c->where = NULL;
+}

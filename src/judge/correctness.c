@@ -1,0 +1,96 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "judge/check.h"
+#include "judge/trial.h"
+
+// Each case is called on two sets of values, in the same memory: an answer kept from the first call is wrong on the
+// second.
+#define CALLS_PER_CASE 2
+#define MAX_STEPS 8
+
+// Faults after which the process or its device context is of no more use.
+static bool ends_session(const kg_trial *t, const kg_error *e) {
+    return e->code == KG_ERR_DIED || e->code == KG_ERR_TIMEOUT || !kg_session_alive(t->session);
+}
+
+int kg_trial_call_case(kg_trial *t, kg_session *s, const kg_case *c, int slot, uint64_t first_call, uint64_t *seeds,
+                       int *n_seeds, kg_error *err) {
+    int steps = c->calls > 1 ? c->calls : 1;
+    if (steps > MAX_STEPS) return kg_fail(err, KG_ERR_INTERNAL, "case %s asks for %d calls", c->name, steps);
+    if (steps > 1 && kg_session_reset_state(s, err)) return -1;
+    for (int k = 0; k < steps; k++) {
+        seeds[k] = kg_trial_seed(t, c, first_call * MAX_STEPS + (uint64_t)k);
+        if (kg_session_fill(s, seeds[k], slot, 1, err) || kg_session_call(s, slot, 1, err)) return -1;
+    }
+    *n_seeds = steps;
+    return 0;
+}
+
+static bool wrong(const kg_check *k) { return k->error_over_bound > 1 || k->unwritten || k->guard_broken; }
+
+// 0: judged (right or wrong), -1: the session is over or the judge cannot go on.
+static int judge_case(kg_trial *t, const kg_case *c, kg_error *err) {
+    int slots = 1;
+    kg_error why = {0};
+    kg_check worst = {0};
+    char *text = NULL;
+    int rc = kg_session_case(t->session, c, &slots, kg_trial_limit(t, c), &why);
+    for (uint64_t call = 0; !rc && call < CALLS_PER_CASE && !text; call++) {
+        uint64_t seeds[MAX_STEPS];
+        int n = 0;
+        kg_check k = {0};
+        rc = kg_trial_call_case(t, t->session, c, 0, call, seeds, &n, &why);
+        if (!rc) rc = kg_session_check(t->session, seeds, n, 0, t->judge->o.full, &k, &why);
+        if (rc) break;
+        for (int p = 0; p < KG_PREC_NONE; p++)
+            if (k.worst[p] > worst.worst[p]) worst.worst[p] = k.worst[p];
+        if (k.error_over_bound > worst.error_over_bound) worst.error_over_bound = k.error_over_bound;
+        if (wrong(&k)) {
+            const char *what = k.where ? k.where : "wrong answer";
+            text = call ? kg_format("call %d: %s", (int)call + 1, what) : kg_strdup(what);
+            if (k.guard_broken) worst.error_over_bound = INFINITY;
+        }
+        kg_check_free(&k);
+    }
+    if (rc && (ends_session(t, &why) || why.code != KG_ERR_CANDIDATE)) {
+        kg_fail(err, why.code, "case %s: %s", c->name, why.text);
+        kg_error_clear(&why);
+        free(text);
+        return -1;
+    }
+    if (rc) {   // the call itself failed: a case without an answer is a failed case
+        free(text);
+        text = kg_strdup(why.text);
+    }
+    kg_trial_result(t, c, false, rc ? NULL : &worst, text);
+    kg_error_clear(&why);
+    return 0;
+}
+
+// C and CUDA candidates get their outputs as parameters, so a case about out= says nothing new to them.
+static bool applies(const kg_trial *t, const kg_case *c, bool native) {
+    if (t->judge->o.case_only && strcmp(t->judge->o.case_only, c->name) != 0) return false;
+    for (int i = 0; native && i < c->n_args; i++)
+        if (t->task->params[i].role == KG_OUT_ARG && !c->args[i].none && !c->args[i].absent) return false;
+    return true;
+}
+
+int kg_trial_correctness(kg_trial *t, kg_error *err) {
+    bool native = t->cand->language == KG_LANG_C || t->cand->language == KG_LANG_CUDA ||
+                  t->cand->language == KG_LANG_PTX || t->cand->language == KG_LANG_CUBIN;
+    for (size_t i = 0; i < t->cases.n; i++) {
+        const kg_case *c = &t->cases.items[i];
+        if (!applies(t, c, native)) continue;
+        kg_trial_progress(t, "case %zu of %zu: %s", i + 1, t->cases.n, c->name);
+        kg_error why = {0};
+        if (judge_case(t, c, &why) == 0) continue;
+        bool theirs = why.code == KG_ERR_DIED || why.code == KG_ERR_TIMEOUT;
+        if (theirs) t->broken = kg_strdup(why.text);
+        else kg_fail(err, why.code, "%s", why.text);
+        kg_error_clear(&why);
+        return theirs ? 0 : -1;
+    }
+    return 0;
+}

@@ -1,0 +1,208 @@
+#include "judge/judge.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "judge/check.h"
+#include "judge/trial.h"
+
+int kg_judge_open(kg_launcher *l, kg_device *d, const kg_ceilings *ceilings, const kg_judge_options *o, kg_judge **out,
+                  kg_error *err) {
+    kg_judge *j = kg_alloc(sizeof *j);
+    j->launcher = l;
+    j->device = d;
+    j->ceilings = *ceilings;
+    j->o = *o;
+    if (!j->o.baseline) j->o.baseline = "auto";
+    if (!j->o.seed && getrandom(&j->o.seed, sizeof j->o.seed, 0) != (ssize_t)sizeof j->o.seed)
+        j->o.seed = (uint64_t)(kg_now() * 1e9);
+    j->o.seed &= INT64_MAX;   // JSON integers are signed
+    if (d->ops->describe(d, &j->info, err)) {
+        free(j);
+        return -1;
+    }
+    *out = j;
+    return 0;
+}
+
+void kg_judge_close(kg_judge *j) {
+    if (!j) return;
+    kg_baseline_close(j->baseline);
+    kg_device_info_free(&j->info);
+    free(j);
+}
+
+// ---- notes on the way ------------------------------------------------------------------------------
+
+void kg_trial_progress(const kg_trial *t, const char *fmt, ...) {
+    if (!t->judge->o.progress) return;
+    char line[256];   // a progress line is cut, never lost
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(line, sizeof line, fmt, ap);
+    va_end(ap);
+    t->judge->o.progress(line, t->judge->o.progress_ctx);
+}
+
+void kg_trial_violation(kg_trial *t, const char *family, char *evidence) {
+    t->violations = kg_realloc(t->violations, (t->n_violations + 1) * sizeof *t->violations);
+    t->violations[t->n_violations++] = (kg_violation){kg_strdup(family), evidence};
+}
+
+void kg_trial_result(kg_trial *t, const kg_case *c, bool timed, const kg_check *check, char *why) {
+    t->results = kg_realloc(t->results, (t->n_results + 1) * sizeof *t->results);
+    kg_case_result *r = &t->results[t->n_results++];
+    *r = (kg_case_result){.c = c, .timed = timed, .ok = !why, .answered = check != NULL, .rung = KG_PREC_NONE,
+                          .error_over_bound = check ? check->error_over_bound : INFINITY, .why = why};
+    if (check) r->rung = kg_check_rung(check, kg_check_required(t->task, c));
+}
+
+size_t kg_trial_failed(const kg_trial *t) {
+    size_t n = 0;
+    for (size_t i = 0; i < t->n_results; i++) n += !t->results[i].ok;
+    return n;
+}
+
+uint64_t kg_trial_seed(const kg_trial *t, const kg_case *c, uint64_t call) {
+    uint64_t h = 0xcbf29ce484222325u;   // FNV-1a over the case's name
+    for (const char *p = c->name; *p; p++) h = (h ^ (unsigned char)*p) * 0x100000001b3u;
+    kg_philox r = kg_philox4x32(t->seed, h, call);
+    return (uint64_t)r.v[0] << 32 | r.v[1];
+}
+
+// ---- the steps ---------------------------------------------------------------------------------------
+
+static bool is_python(const kg_candidate *c) {
+    return c->language == KG_LANG_TRITON || c->language == KG_LANG_TILELANG || c->language == KG_LANG_PYTHON;
+}
+
+// A fault of the candidate becomes the reason it is broken; anything else is the judge's own failure.
+static int theirs_or_ours(kg_trial *t, const char *step, kg_error *why, kg_error *err) {
+    bool theirs = why->code == KG_ERR_CANDIDATE || why->code == KG_ERR_TIMEOUT || why->code == KG_ERR_DIED;
+    if (theirs) t->broken = kg_format("%s: %s", step, why->text);
+    else kg_fail(err, why->code, "%s", why->text);
+    kg_error_clear(why);
+    return theirs ? 1 : -1;
+}
+
+static int list_cases(kg_trial *t, kg_error *err) {
+    const kg_judge_options *o = &t->judge->o;
+    bool cpu = strcmp(t->judge->info.kind, "cpu") == 0;
+    if (kg_task_cases(t->task, o->full ? KG_CASES_FULL : KG_CASES_QUICK, &t->cases, err)) return -1;
+    if (o->check_only) return 0;
+    if (kg_task_cases(t->task, cpu ? KG_TIMED_CPU : KG_TIMED_CUDA, &t->sizes, err)) return -1;
+    for (size_t i = 0; i < t->sizes.n; i++) t->sizes.items[i].timed = true;
+    kg_trial_choose_sizes(t);
+    return 0;
+}
+
+// Opens the session and puts the candidate into it. 0: ready, 1: broken, -1: the judge's own failure.
+static int start(kg_trial *t, kg_error *err) {
+    const kg_judge_options *o = &t->judge->o;
+    const kg_candidate *c = t->cand;
+    kg_session_options so = {.timeout_s = o->timeout_s, .flush_bytes = o->hot ? 0 : t->judge->info.cache_bytes * 2};
+    if (kg_session_open(t->judge->launcher, t->judge->device, is_python(c), &so, &t->session, err)) return -1;
+    t->sandbox = kg_strdup(kg_session_sandbox(t->session));
+    kg_error why = {0};
+    if (kg_build(c, &t->judge->info, kg_session_scratch(t->session), o->timeout_s, &t->artifact, &why))
+        return theirs_or_ours(t, "build", &why, err);
+    t->built = true;
+    size_t in, out;
+    kg_trial_arena_bytes(t, &in, &out);
+    if (kg_session_arenas(t->session, in, out, err) || kg_session_calibrate(t->session, err)) return -1;
+    if (kg_session_load(t->session, t->task, kg_language_name(c->language), t->artifact.artifact, c->entry, c->launch,
+                        t->artifact.host_entry, &why))
+        return theirs_or_ours(t, "load", &why, err);
+    t->entry = kg_session_entry(t->session) ? kg_strdup(kg_session_entry(t->session)) : NULL;
+    return 0;
+}
+
+// The precision it really works at: the lowest rung over the cases of the dtype that is timed.
+static void find_precision(kg_trial *t) {
+    kg_precision required = t->sizes.n ? kg_check_required(t->task, &t->sizes.items[0])
+                            : t->cases.n ? kg_check_required(t->task, &t->cases.items[0]) : KG_PREC_FP32;
+    t->precision = KG_PREC_NONE;
+    bool seen = false;
+    for (size_t i = 0; i < t->n_results; i++) {
+        const kg_case_result *r = &t->results[i];
+        if (kg_check_required(t->task, r->c) != required || !r->answered) continue;
+        if (!seen || r->rung > t->precision) t->precision = r->rung;
+        seen = true;
+    }
+}
+
+static int judge_steps(kg_trial *t, kg_error *err) {
+    int rc = start(t, err);
+    if (rc) return rc < 0 ? -1 : 0;
+    if (kg_trial_correctness(t, err)) return -1;
+    find_precision(t);
+    if (t->broken || kg_trial_failed(t) || t->judge->o.check_only) return 0;
+    if (kg_trial_timing(t, err)) return -1;
+    find_precision(t);
+    return 0;
+}
+
+static void find_task(kg_trial *t) {
+    const kg_candidate *c = t->cand;
+    if (c->problem.code) {
+        t->broken = kg_strdup(c->problem.text);
+        return;
+    }
+    t->task = c->task ? kg_task_find(c->task) : NULL;
+    if (t->task) return;
+    char *near = c->task ? kg_task_suggest(c->task) : NULL;
+    t->broken = c->task ? kg_format("no task named %s%s%s; `kgate task list` names them", c->task, near ? ": " : "",
+                                    near ? near : "")
+                        : kg_strdup("no task is named: give --task, or a comment `kgate: task=NAME`");
+    free(near);
+}
+
+static void trial_free(kg_trial *t) {
+    kg_session_close(t->session);
+    kg_artifact_free(&t->artifact);
+    for (size_t i = 0; i < t->n_results; i++) free(t->results[i].why);
+    for (size_t i = 0; i < t->n_times; i++) {
+        kg_samples_free(&t->times[i].cand);
+        kg_samples_free(&t->times[i].base);
+        free(t->times[i].no_baseline);
+    }
+    for (size_t i = 0; i < t->n_violations; i++) {
+        free(t->violations[i].family);
+        free(t->violations[i].evidence);
+    }
+    free(t->results);
+    free(t->times);
+    free(t->violations);
+    kg_cases_free(&t->cases);
+    kg_cases_free(&t->sizes);
+    json_decref(t->not_timed);
+    free(t->broken);
+    free(t->sandbox);
+    free(t->entry);
+}
+
+static char *timestamp(void) {
+    time_t now = time(NULL);
+    struct tm tm;
+    char text[32];
+    gmtime_r(&now, &tm);
+    strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm);
+    return kg_strdup(text);
+}
+
+int kg_judge_candidate(kg_judge *j, const kg_candidate *c, json_t **record, kg_error *err) {
+    kg_trial t = {.judge = j, .cand = c, .seed = j->o.seed, .precision = KG_PREC_NONE, .not_timed = json_array()};
+    char *started = timestamp();
+    double start = kg_now();
+    int rc = 0;
+    *record = NULL;
+    find_task(&t);
+    if (t.task && !t.broken) rc = list_cases(&t, err) || judge_steps(&t, err) ? -1 : 0;
+    if (!rc) *record = kg_trial_record(&t, started, kg_now() - start);
+    trial_free(&t);
+    free(started);
+    return rc;
+}

@@ -1,0 +1,177 @@
+// The result record: DESIGN.md's schema 1. A number that was not measured is null, never 0.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "judge/check.h"
+#include "judge/trial.h"
+#include "judge/verdict.h"
+
+static json_t *number(double v) { return isfinite(v) ? json_real(v) : json_null(); }
+static json_t *text(const char *s) {
+    json_t *j = s ? json_string(s) : json_null();
+    return j ? j : json_string("(not valid UTF-8)");
+}
+
+static void set(json_t *o, const char *key, json_t *value) { json_object_set_new(o, key, value); }
+
+static json_t *candidate_part(const kg_trial *t) {
+    const kg_candidate *c = t->cand;
+    json_t *o = json_object();
+    set(o, "path", text(c->path));
+    set(o, "sha256", text(c->sha256));
+    set(o, "language", text(kg_language_name(c->language)));
+    set(o, "entry", text(t->entry ? t->entry : c->entry));
+    set(o, "method", text(c->method));
+    set(o, "round", text(c->round));
+    return o;
+}
+
+static json_t *device_part(const kg_trial *t) {
+    const kg_device_info *i = &t->judge->info;
+    json_t *o = json_object();
+    set(o, "kind", text(i->kind));
+    set(o, "name", text(i->name));
+    set(o, "driver", text(i->driver));
+    set(o, "notes", text(i->notes));
+    return o;
+}
+
+static json_t *build_part(const kg_trial *t) {
+    json_t *o = json_object();
+    set(o, "ok", json_boolean(t->built));
+    set(o, "seconds", t->built ? number(t->artifact.seconds) : json_null());
+    set(o, "log", text(t->artifact.log && *t->artifact.log ? t->artifact.log : NULL));
+    return o;
+}
+
+// One command line that shows this case again.
+static char *replay(const kg_trial *t, const kg_case *c) {
+    kg_text line = {0};
+    kg_text_add(&line, "kgate run ");
+    for (const char *p = t->cand->path; *p; p++)
+        if (strchr(" '\"\\$`&|;<>()*?[]{}!#~\n\t", *p)) kg_text_add(&line, *p == '\n' ? "$'\\n'" : "\\%c", *p);
+        else kg_text_add(&line, "%c", *p);
+    kg_text_add(&line, " --task %s --device %s --seed %llu --cases full --check-only --case '%s'", t->task->name,
+                t->judge->info.kind, (unsigned long long)t->judge->o.seed, c->name);
+    return line.data;
+}
+
+static const kg_case_result *worst_of(const kg_trial *t) {
+    const kg_case_result *w = NULL;
+    for (size_t i = 0; i < t->n_results; i++) {
+        const kg_case_result *r = &t->results[i];
+        bool more = !w || (w->ok && !r->ok) || (w->ok == r->ok && r->error_over_bound > w->error_over_bound);
+        if (more) w = r;
+    }
+    return w;
+}
+
+static json_t *correctness_part(const kg_trial *t, const kg_verdict *v) {
+    json_t *o = json_object(), *worst = json_object();
+    size_t failed = kg_trial_failed(t);
+    set(o, "ok", t->n_results && !t->broken ? json_boolean(failed == 0) : failed ? json_false() : json_null());
+    set(o, "cases", json_integer((json_int_t)t->n_results));
+    set(o, "failed", json_integer((json_int_t)failed));
+    set(o, "seed", json_integer((json_int_t)t->judge->o.seed));
+    set(o, "precision", t->precision == KG_PREC_NONE ? json_null() : text(kg_precision_name(t->precision)));
+    const kg_case_result *w = worst_of(t);
+    if (w) {
+        set(worst, "case", text(w->c->name));
+        set(worst, "error_over_bound", number(w->error_over_bound));
+        char *line = replay(t, w->c);
+        set(worst, "replay", text(line));
+        free(line);
+        if (!w->ok) set(o, "why", text(w->why));
+    }
+    set(o, "worst", w ? worst : json_null());
+    if (!w) json_decref(worst);
+    (void)v;
+    return o;
+}
+
+static json_t *integrity_part(const kg_trial *t) {
+    json_t *o = json_object(), *list = json_array();
+    for (size_t i = 0; i < t->n_violations; i++)
+        json_array_append_new(list, json_pack("{s:s,s:s}", "family", t->violations[i].family, "evidence",
+                                              t->violations[i].evidence));
+    json_t *sandbox = t->sandbox ? json_loads(t->sandbox, 0, NULL) : NULL;
+    set(o, "ok", json_boolean(t->n_violations == 0));
+    set(o, "sandbox", sandbox ? sandbox : json_array());
+    set(o, "violations", list);
+    return o;
+}
+
+static json_t *interval(kg_interval i, double scale) {
+    return isfinite(i.lo) && isfinite(i.hi) ? json_pack("[f,f]", i.lo * scale, i.hi * scale) : json_null();
+}
+
+static json_t *times_part(const kg_case_times *ct) {
+    json_t *o = json_object();
+    set(o, "case", text(ct->c->name));
+    set(o, "time_us", number(ct->time.mid * 1e6));
+    set(o, "ci_us", interval(ct->time, 1e6));
+    set(o, "samples", json_integer((json_int_t)ct->cand.n));
+    set(o, "batches", json_integer(ct->batches));
+    set(o, "held", json_boolean(ct->held));
+    set(o, "host_us", number(ct->host_s * 1e6));
+    set(o, "baseline", text(ct->baseline));
+    if (!ct->baseline) set(o, "no_baseline", text(ct->no_baseline));
+    set(o, "baseline_us", number(ct->base.n ? kg_median(ct->base.v, ct->base.n) * 1e6 : NAN));
+    set(o, "sol_us", number(ct->sol.seconds * 1e6));
+    set(o, "bound", isfinite(ct->sol.seconds) ? text(kg_bound_name(ct->sol.bound)) : json_null());
+    set(o, "lre", number(ct->lre.mid));
+    set(o, "lre_ci", interval(ct->lre, 1));
+    set(o, "utilization", number(ct->util.mid));
+    return o;
+}
+
+static json_t *performance_part(const kg_trial *t, const kg_verdict *v) {
+    json_t *o = json_object(), *cases = json_array();
+    for (size_t i = 0; i < t->n_times; i++)
+        if (t->times[i].cand.n) json_array_append_new(cases, times_part(&t->times[i]));
+    set(o, "lre", number(v->lre.mid));
+    set(o, "lre_ci", interval(v->lre, 1));
+    set(o, "utilization", number(v->util.mid));
+    set(o, "utilization_ci", interval(v->util, 1));
+    set(o, "speedup", number(v->speedup));
+    set(o, "worst_case", text(v->worst_case));
+    set(o, "sure", v->library == KG_SCREEN_NONE && v->roofline == KG_SCREEN_NONE ? json_null() : json_boolean(v->sure));
+    set(o, "cache", text(t->judge->o.hot ? "hot" : "cold"));
+    set(o, "baseline_settings", text(t->baseline_settings));
+    set(o, "ceilings", text(t->judge->ceilings.source));
+    set(o, "cases", cases);
+    set(o, "not_timed", json_incref(t->not_timed));
+    return o;
+}
+
+static json_t *screens_part(const kg_verdict *v) {
+    json_t *o = json_object();
+    set(o, "library", text(kg_screen_name(v->library)));
+    set(o, "roofline", text(kg_screen_name(v->roofline)));
+    return o;
+}
+
+json_t *kg_trial_record(const kg_trial *t, const char *started, double seconds) {
+    kg_verdict v = kg_verdict_of(t);
+    json_t *o = json_object();
+    set(o, "schema", json_integer(1));
+    set(o, "id", json_null());
+    set(o, "candidate", candidate_part(t));
+    set(o, "task", text(t->task ? t->task->name : t->cand->task));
+    set(o, "suite", text(t->task ? t->task->suite : NULL));
+    set(o, "category", text(t->task ? t->task->category : NULL));
+    set(o, "device", device_part(t));
+    set(o, "verdict", text(v.verdict));
+    set(o, "class", text(v.class_name));
+    set(o, "error", text(t->broken));
+    set(o, "build", build_part(t));
+    set(o, "correctness", t->task ? correctness_part(t, &v) : json_null());
+    set(o, "integrity", integrity_part(t));
+    set(o, "performance", t->task ? performance_part(t, &v) : json_null());
+    set(o, "screens", screens_part(&v));
+    set(o, "findings", json_array());
+    set(o, "started", text(started));
+    set(o, "seconds", number(seconds));
+    return o;
+}

@@ -1,0 +1,278 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "judge/check.h"
+#include "judge/trial.h"
+
+#define MOST_CALLS 32
+#define FIRST_CALL 1000      // seeds apart from those of the correctness cases
+#define BATCH_SEED 100000
+// Checks of timed outputs may take this share of the time the batches took, beyond the first and a random few.
+#define CHECK_SHARE 0.5
+
+// How much is measured, and how far the clocks may part on honest kernels (see docs/trust.md for the measurements).
+typedef struct {
+    double batch_s, budget_s;
+    double slack_call_s, slack_batch_s, slack_rel;
+} pace;
+static const pace cpu_pace = {0.05, 1.5, 2e-6, 1e-3, 0.10};
+static const pace gpu_pace = {0.02, 0.4, 2.5e-6, 60e-6, 0.05};
+// A candidate that synchronises pays host time between its kernels, which both clocks see, and pauses that only ours does.
+static const pace gpu_unheld_pace = {0.02, 0.4, 60e-6, 200e-6, 0.10};
+
+static const pace *pace_of(const kg_trial *t) {
+    if (strcmp(t->judge->info.kind, "cpu") == 0) return &cpu_pace;
+    return kg_session_synchronises(t->session) ? &gpu_unheld_pace : &gpu_pace;
+}
+
+typedef struct {
+    kg_session *s;
+    kg_samples *samples;
+    double least_excess;     // of the judge's clock over the runner's account, beyond what is allowed
+    double excess_reported, excess_judge;
+    double host_s;
+    uint64_t seeds[2];       // of the batch's calls
+    int n_seeds;
+} side;
+
+// ---- one batch ---------------------------------------------------------------------------------------
+
+// Stateful tasks: every slot makes a first step on other values, so that the timed step is one among many.
+static int first_steps(kg_trial *t, side *x, const kg_case *c, int calls, uint64_t batch, kg_error *err) {
+    x->n_seeds = 0;
+    if (c->calls <= 1) return 0;
+    uint64_t seed = kg_trial_seed(t, c, BATCH_SEED + 2 * batch + 1);
+    if (kg_session_reset_state(x->s, err) || kg_session_fill(x->s, seed, 0, calls, err)) return -1;
+    for (int slot = 0; slot < calls; slot++)
+        if (kg_session_call(x->s, slot, 1, err)) return -1;
+    x->seeds[x->n_seeds++] = seed;
+    return 0;
+}
+
+static void compare_clocks(side *x, const kg_batch *b, const pace *p) {
+    kg_overhead o = kg_session_overhead(x->s);
+    double reported = 0;
+    for (int i = 0; i < b->calls; i++) reported += b->times[i] > o.event_s ? b->times[i] - o.event_s : 0;
+    double overhead = o.per_batch_s + o.per_call_s * b->calls;
+    kg_clocks k = kg_clocks_compare(reported, b->judge_s, overhead, b->calls, p->slack_call_s, p->slack_batch_s,
+                                    p->slack_rel);
+    double beyond = k.excess_s - k.allowed_s;
+    if (beyond < x->least_excess) {
+        x->least_excess = beyond;
+        x->excess_reported = reported;
+        x->excess_judge = b->judge_s - overhead;
+    }
+}
+
+static int one_batch(kg_trial *t, side *x, const kg_case *c, int calls, int batch, kg_error *err) {
+    if (first_steps(t, x, c, calls, (uint64_t)batch, err)) return -1;
+    uint64_t seed = kg_trial_seed(t, c, BATCH_SEED + 2 * (uint64_t)batch);
+    x->seeds[x->n_seeds++] = seed;
+    kg_batch b;
+    if (kg_session_batch(x->s, calls, seed, &b, err)) return -1;
+    kg_overhead o = kg_session_overhead(x->s);
+    for (int i = 0; i < calls; i++)
+        kg_samples_add(x->samples, b.times[i] > o.event_s ? b.times[i] - o.event_s : 0, batch);
+    compare_clocks(x, &b, pace_of(t));
+    if (!(x->host_s <= b.host_s)) x->host_s = b.host_s;   // the least disturbed batch
+    kg_batch_free(&b);
+    return 0;
+}
+
+// ---- checking timed outputs --------------------------------------------------------------------------
+
+static int check_slot(kg_trial *t, const side *x, const kg_case *c, int slot, const char *when, bool *right,
+                      kg_check *worst, kg_error *err) {
+    kg_check k = {0};
+    if (kg_session_check(x->s, x->seeds, x->n_seeds, slot, false, &k, err)) return -1;
+    for (int p = 0; p < KG_PREC_NONE; p++)
+        if (k.worst[p] > worst->worst[p]) worst->worst[p] = k.worst[p];
+    if (k.error_over_bound > worst->error_over_bound) worst->error_over_bound = k.error_over_bound;
+    *right = !(k.error_over_bound > 1 || k.unwritten || k.guard_broken);
+    if (!*right) {
+        if (k.guard_broken) worst->error_over_bound = INFINITY;
+        kg_trial_result(t, c, true, worst, kg_format("%s: %s", when, k.where ? k.where : "wrong answer"));
+    }
+    kg_check_free(&k);
+    return 0;
+}
+
+// ---- one size ----------------------------------------------------------------------------------------
+
+// Lays out the size on the baseline's side and warms it. False: no baseline for this size, and why.
+static bool baseline_ready(kg_trial *t, kg_baseline *b, kg_case_times *ct, const kg_case *c, int *slots) {
+    if (!b) return false;
+    kg_session *s = kg_baseline_session(b);
+    kg_error why = {0};
+    uint64_t seeds[8];
+    int n = 0;
+    bool ok = kg_session_case(s, c, slots, kg_trial_limit(t, c), &why) == 0 &&
+              kg_trial_call_case(t, s, c, 0, FIRST_CALL, seeds, &n, &why) == 0 &&
+              (c->calls > 1 || kg_session_call(s, 0, 3, &why) == 0);
+    if (!ok) ct->no_baseline = kg_strdup(why.text);
+    kg_error_clear(&why);
+    return ok;
+}
+
+// The first call at this size counts as much as the hundredth: it is checked. Then a few more, untimed, so that
+// what is compiled or tuned on first use is done. *right: go on and time it.
+static int warm(kg_trial *t, side *x, const kg_case *c, bool *right, kg_check *worst, kg_error *err) {
+    if (kg_trial_call_case(t, x->s, c, 0, FIRST_CALL, x->seeds, &x->n_seeds, err) ||
+        check_slot(t, x, c, 0, "first call", right, worst, err))
+        return -1;
+    if (!*right || c->calls > 1) return 0;
+    return kg_session_call(x->s, 0, 2, err);
+}
+
+// Calls that fill one batch's time, judged by a batch of one.
+static int calls_per_batch(kg_trial *t, side *x, const kg_case *c, int slots, int *calls, kg_error *err) {
+    kg_samples probe = {0};
+    side y = *x;
+    y.samples = &probe;
+    if (one_batch(t, &y, c, 1, 1 << 20, err)) {
+        kg_samples_free(&probe);
+        return -1;
+    }
+    double one = kg_median(probe.v, probe.n) + kg_session_overhead(x->s).per_call_s;
+    kg_samples_free(&probe);
+    double want = one > 0 ? pace_of(t)->batch_s / one : slots;
+    *calls = want < 1 ? 1 : want > slots ? slots : (int)want;
+    return 0;
+}
+
+static void note_clocks(kg_trial *t, const side *x, const kg_case *c) {
+    if (!(x->least_excess > 0)) return;
+    kg_trial_violation(t, "two-clocks",
+                       kg_format("%s: the calls of a batch reported %.3f ms together, our clock saw %.3f ms", c->name,
+                                 x->excess_reported * 1e3, x->excess_judge * 1e3));
+}
+
+// A baseline that fails is no fault of the candidate: the size goes on without one.
+static void base_batch(kg_trial *t, kg_case_times *ct, side *base, int calls, int batch) {
+    kg_error e = {0};
+    if (!base->s || one_batch(t, base, ct->c, calls, batch, &e) == 0) return;
+    ct->no_baseline = kg_strdup(e.text);
+    kg_error_clear(&e);
+    kg_samples_free(&ct->base);
+    base->s = NULL;
+}
+
+static int alternate(kg_trial *t, kg_case_times *ct, side *cand, side *base, int calls, int base_calls,
+                     kg_check *worst, bool *right, kg_error *err) {
+    const pace *p = pace_of(t);
+    kg_stop_rule rule = {.rel_width = 0.02, .min_batches = 5, .max_batches = 40, .budget_s = p->budget_s};
+    double spent = 0, checking = 0;
+    for (int i = 0;; i++) {
+        double start = kg_now();
+        // Which goes first alternates too, so that neither always finds the device as the other left it.
+        if (i & 1) base_batch(t, ct, base, base_calls, i);
+        if (one_batch(t, cand, ct->c, calls, i, err)) return -1;
+        double checked = kg_now();
+        if (i == 0 || checking < CHECK_SHARE * spent) {
+            // Drawn after the batch: which call is looked at cannot be known while it runs.
+            int slot = (int)(kg_trial_seed(t, ct->c, 7 + (uint64_t)i) % (uint64_t)calls);
+            char *when = kg_format("timed call %d of batch %d", slot + 1, i + 1);
+            int rc = check_slot(t, cand, ct->c, slot, when, right, worst, err);
+            free(when);
+            if (rc || !*right) return rc;
+        }
+        checking += kg_now() - checked;
+        double resumed = kg_now();
+        if (!(i & 1)) base_batch(t, ct, base, base_calls, i);
+        spent += checked - start + kg_now() - resumed;
+        ct->batches = i + 1;
+        if (kg_enough(&rule, &ct->cand, base->s ? &ct->base : NULL, t->judge->o.thresholds.lre_min, i + 1, spent))
+            return 0;
+    }
+}
+
+static int time_size(kg_trial *t, kg_case_times *ct, kg_baseline *b, kg_error *err) {
+    const kg_case *c = ct->c;
+    kg_check worst = {0};
+    bool right = true;
+    int slots = MOST_CALLS, base_slots = MOST_CALLS, calls = 1;
+    side cand = {.s = t->session, .samples = &ct->cand, .least_excess = INFINITY, .host_s = NAN};
+    side base = {.samples = &ct->base, .least_excess = INFINITY, .host_s = NAN};
+    if (kg_session_case(t->session, c, &slots, kg_trial_limit(t, c), err) ||
+        warm(t, &cand, c, &right, &worst, err) || (right && calls_per_batch(t, &cand, c, slots, &calls, err)))
+        return -1;
+    if (!right) return 0;
+    if (baseline_ready(t, b, ct, c, &base_slots)) base.s = kg_baseline_session(b);
+    int base_calls = 1;
+    if (base.s && calls_per_batch(t, &base, c, base_slots, &base_calls, NULL)) base.s = NULL;
+    if (alternate(t, ct, &cand, &base, calls, base_calls, &worst, &right, err)) return -1;
+    if (!right) return 0;
+    note_clocks(t, &cand, c);
+    ct->baseline = base.s ? kg_baseline_name(b) : NULL;
+    ct->host_s = cand.host_s;
+    ct->held = !kg_session_synchronises(t->session);
+    kg_trial_result(t, c, true, &worst, NULL);
+    return 0;
+}
+
+// ---- numbers -----------------------------------------------------------------------------------------
+
+static void default_work(const kg_trial *t, const kg_case *c, kg_work *w) {
+    w->bytes_read = (double)kg_case_input_bytes(c, t->task);
+    w->bytes_written = (double)kg_case_output_bytes(c, t->task);
+    for (int i = 0; i < c->n_outs; i++) w->ops[KG_U_FP32] += (double)kg_numel(&c->outs[i]);
+}
+
+static void evaluate(kg_trial *t, kg_case_times *ct) {
+    kg_work w = {0};
+    if (t->task->work) t->task->work(t->task, ct->c, &w);
+    else default_work(t, ct->c, &w);
+    kg_dtype d = ct->c->n_outs ? ct->c->outs[0].dtype : ct->c->args[0].tensor.dtype;
+    ct->sol = kg_roofline_sol(&w, &t->judge->ceilings, t->precision, d);
+    ct->floor_s = kg_roofline_floor(&w, &t->judge->ceilings, (double)t->judge->info.cache_bytes, !t->judge->o.hot);
+    ct->time = kg_median_interval(&ct->cand);
+    if (ct->base.n) ct->lre = kg_ratio_interval(&ct->base, &ct->cand);
+    if (ct->sol.seconds > 0)
+        ct->util = (kg_interval){ct->sol.seconds / ct->time.mid, ct->sol.seconds / ct->time.hi,
+                                 ct->sol.seconds / ct->time.lo};
+    if (ct->time.mid < ct->floor_s)
+        kg_trial_violation(t, "below-floor",
+                           kg_format("%s: %.3f us is less than the %.3f us that this device needs to move its bytes",
+                                     ct->c->name, ct->time.mid * 1e6, ct->floor_s * 1e6));
+}
+
+static kg_baseline *baseline_for(kg_trial *t, char **why) {
+    kg_baseline *b = NULL;
+    kg_error e = {0};
+    kg_trial_progress(t, "baseline of %s", t->task->name);
+    if (kg_baseline_get(t, t->precision, &b, &e)) *why = kg_strdup(e.text);
+    kg_error_clear(&e);
+    if (b) t->baseline_settings = kg_baseline_settings(b);
+    return b;
+}
+
+int kg_trial_timing(kg_trial *t, kg_error *err) {
+    t->times = kg_alloc((t->sizes.n ? t->sizes.n : 1) * sizeof *t->times);
+    char *why = NULL;
+    kg_baseline *b = baseline_for(t, &why);
+    int rc = 0;
+    for (size_t i = 0; i < t->sizes.n && !rc && !kg_trial_failed(t); i++) {
+        kg_case_times *ct = &t->times[t->n_times++];
+        *ct = (kg_case_times){.c = &t->sizes.items[i], .host_s = NAN, .floor_s = NAN};
+        ct->time = ct->lre = ct->util = (kg_interval){NAN, NAN, NAN};
+        ct->sol.seconds = NAN;
+        if (why) ct->no_baseline = kg_strdup(why);
+        kg_trial_progress(t, "timing %zu of %zu: %s", i + 1, t->sizes.n, ct->c->name);
+        kg_error e = {0};
+        if (time_size(t, ct, b, &e)) {
+            if (e.code == KG_ERR_DIED || e.code == KG_ERR_TIMEOUT)
+                t->broken = kg_format("size %s: %s", ct->c->name, e.text);
+            else if (e.code == KG_ERR_CANDIDATE)
+                kg_trial_result(t, ct->c, true, NULL, kg_strdup(e.text));
+            else
+                rc = kg_fail(err, e.code, "size %s: %s", ct->c->name, e.text);
+        } else if (ct->cand.n) {
+            evaluate(t, ct);
+        }
+        kg_error_clear(&e);
+        if (t->broken) break;
+    }
+    free(why);
+    return rc;
+}

@@ -1,0 +1,101 @@
+// One candidate on its way through the judge: what was found so far. Shared by the files of this room only.
+#ifndef KG_TRIAL_H
+#define KG_TRIAL_H
+
+#include "judge/judge.h"
+
+// A correctness case or a timed size, judged.
+typedef struct {
+    const kg_case *c;
+    bool timed;
+    bool ok;
+    bool answered;            // false: the call itself failed
+    kg_precision rung;
+    double error_over_bound;  // INFINITY when no number says how wrong
+    char *why;                // owned; NULL when ok
+} kg_case_result;
+
+// Times of one size.
+typedef struct {
+    const kg_case *c;
+    kg_samples cand, base;
+    double host_s;            // median host cost of a call; NAN unknown
+    bool held;
+    kg_sol sol;
+    double floor_s;
+    kg_interval time, lre, util;  // NAN where not measured
+    const char *baseline;     // name, static or owned by the judge; NULL: none
+    char *no_baseline;        // why there is none; owned
+    int batches;
+} kg_case_times;
+
+typedef struct {
+    char *family, *evidence;  // owned
+} kg_violation;
+
+typedef struct kg_baseline kg_baseline;
+
+typedef struct {
+    kg_judge *judge;
+    const kg_candidate *cand;
+    const kg_task *task;
+    uint64_t seed;
+    kg_artifact artifact;
+    bool built;
+    kg_session *session;
+    char *sandbox, *entry;    // as the session said
+    kg_cases cases, sizes;    // correctness cases, timed sizes
+    kg_case_result *results;
+    size_t n_results;
+    kg_case_times *times;
+    size_t n_times;
+    kg_violation *violations;
+    size_t n_violations;
+    json_t *not_timed;        // [{case, why}]
+    char *broken;             // why it is broken; NULL when it is not
+    kg_precision precision;
+    const char *baseline_settings;
+} kg_trial;
+
+struct kg_judge {
+    kg_launcher *launcher;
+    kg_device *device;
+    kg_device_info info;
+    kg_ceilings ceilings;     // borrowed contents
+    kg_judge_options o;
+    kg_baseline *baseline;    // kept for the next candidate of the same task
+};
+
+void kg_trial_progress(const kg_trial *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void kg_trial_violation(kg_trial *t, const char *family, char *evidence);  // takes evidence
+// Records a case's result; takes why (NULL: right). check: NULL when the call itself failed.
+void kg_trial_result(kg_trial *t, const kg_case *c, bool timed, const kg_check *check, char *why);
+size_t kg_trial_failed(const kg_trial *t);
+
+// Seed of call `call` of a case: the same for candidate, baseline and replay.
+uint64_t kg_trial_seed(const kg_trial *t, const kg_case *c, uint64_t call);
+
+// correctness.c: all cases, each called at least twice on different values.
+int kg_trial_correctness(kg_trial *t, kg_error *err);
+// The calls a case needs before the one judged (stateful tasks), then that one. seeds gets what was filled.
+int kg_trial_call_case(kg_trial *t, kg_session *s, const kg_case *c, int slot, uint64_t first_call, uint64_t *seeds,
+                       int *n_seeds, kg_error *err);
+// timing.c
+int kg_trial_timing(kg_trial *t, kg_error *err);
+// memory.c: bytes that one session may lay out for this case, and what the arenas need over all cases and sizes.
+size_t kg_trial_limit(const kg_trial *t, const kg_case *c);
+void kg_trial_arena_bytes(const kg_trial *t, size_t *in_bytes, size_t *out_bytes);
+// Drops timed sizes that do not fit this device (noting them), and those a quick run leaves out.
+void kg_trial_choose_sizes(kg_trial *t);
+
+// baseline.c: a library's implementation in a session of its own, set up for the task. *out stays the judge's.
+int kg_baseline_get(kg_trial *t, kg_precision precision, kg_baseline **out, kg_error *err);
+kg_session *kg_baseline_session(const kg_baseline *b);
+const char *kg_baseline_name(const kg_baseline *b);
+const char *kg_baseline_settings(const kg_baseline *b);
+void kg_baseline_close(kg_baseline *b);
+
+// record.c
+json_t *kg_trial_record(const kg_trial *t, const char *started, double seconds);
+
+#endif
