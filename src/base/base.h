@@ -45,6 +45,7 @@ typedef struct {
     size_t len, cap;
 } kg_text;
 void kg_text_add(kg_text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void kg_text_addv(kg_text *t, const char *fmt, va_list ap);
 void kg_text_add_bytes(kg_text *t, const char *bytes, size_t n);
 void kg_text_free(kg_text *t);
 

@@ -8,6 +8,7 @@ typedef enum { KG_LANG_UNKNOWN, KG_LANG_C, KG_LANG_CUDA, KG_LANG_PTX, KG_LANG_CU
                KG_LANG_TILELANG, KG_LANG_PYTHON } kg_language;
 const char *kg_language_name(kg_language l);   // "c", "cuda", "ptx", "cubin", "opencl", "triton", "tilelang", "python"
 // "cpu", "cuda", "opencl": the kind of device that runs it; NULL when any device does (plain Python).
+kg_language kg_language_parse(const char *name);  // KG_LANG_UNKNOWN when it is no such name
 const char *kg_language_device(kg_language l);
 
 typedef struct {
@@ -25,10 +26,15 @@ typedef struct {
     bool listed;         // came from a folder or a list (a missing device skips it), not named one by one
 } kg_candidate;
 void kg_candidate_free(kg_candidate *c);
+// A candidate from text in memory, called `name` in records; task and language may be NULL and KG_LANG_UNKNOWN.
+void kg_candidate_from_text(const char *name, const char *task, kg_language language, const char *source,
+                            kg_candidate *c);
 
 // Finds candidates one after the other without holding all of them: a 10,000-line list costs one line's memory.
 typedef struct kg_candidate_source kg_candidate_source;
 int kg_candidates_open(char *const *args, size_t n, const char *task_override, kg_candidate_source **out, kg_error *err);
+// --lang: what every candidate is written in, whatever its name says. KG_LANG_UNKNOWN: told from each one.
+void kg_candidates_set_language(kg_candidate_source *s, kg_language l);
 // 1: *out is set (free it), 0: no more. A bad line or file gives a candidate with `problem` set, never an end.
 int kg_candidates_next(kg_candidate_source *s, kg_candidate *out);
 void kg_candidates_close(kg_candidate_source *s);

@@ -59,8 +59,9 @@ typedef struct kg_device_ops {
     int (*gather)(kg_arena *a, kg_extent e, size_t n, const int64_t *index, void *data, kg_error *err);
     // Number of elements of the extent that still hold the poison pattern for this seed-free KG_FILL_POISON.
     int (*count_poison)(kg_arena *a, kg_extent e, uint64_t *n, kg_error *err);
-    // Makes the extents cold: evicts them from the caches. Optional: NULL where the runner flushes in the queue.
-    int (*evict)(kg_arena *a, kg_error *err);
+    // Makes the first `bytes` of the arena cold: evicts them from the caches. Optional: NULL where the runner flushes in
+    // the queue.
+    int (*evict)(kg_arena *a, size_t bytes, kg_error *err);
     int (*finish)(kg_device *d, kg_error *err);                             // waits for all of the above
 
     bool judge_polls;         // the done word is written by the device: poll it, futexes do not see it

@@ -262,8 +262,29 @@ int kg_session_reset_state(kg_session *s, kg_error *err) {
     return ask(s, json_pack("{s:s,s:o}", "op", "case", "case", described), NULL, 0, s->o.timeout_s, NULL, err);
 }
 
+static int enqueue(kg_session *s, const char *op, int calls, bool held, kg_error *err);
+static int release(kg_session *s, int calls, kg_batch *out, kg_error *err);
+
+// After a failed call: does an empty one still go through? A broken device context answers nothing any more, and then
+// the session is as good as dead.
+static void check_health(kg_session *s, kg_error *err) {
+    if (!err || err->code != KG_ERR_CANDIDATE || !s->pid) return;
+    kg_error why = {0};
+    kg_batch b = {0};
+    if (enqueue(s, "calibrate", 1, true, &why) || release(s, 1, &b, &why)) {
+        char *text = kg_format("%s; after it nothing runs any more: %s", err->text, why.text ? why.text : "no answer");
+        kg_fail(err, KG_ERR_DIED, "%s", text);
+        free(text);
+    }
+    kg_batch_free(&b);
+    kg_error_clear(&why);
+}
+
 int kg_session_call(kg_session *s, int slot, int n, kg_error *err) {
-    return ask(s, json_pack("{s:s,s:i,s:i}", "op", "call", "slot", slot, "n", n), NULL, 0, s->o.timeout_s, NULL, err);
+    json_t *request = json_pack("{s:s,s:i,s:i}", "op", "call", "slot", slot, "n", n);
+    if (ask(s, request, NULL, 0, s->o.timeout_s, NULL, err) == 0) return 0;
+    check_health(s, err);
+    return -1;
 }
 
 int kg_session_check(kg_session *s, const uint64_t *seeds, int n_seeds, int slot, bool full, kg_check *out,
@@ -377,15 +398,17 @@ static int batch_once(kg_session *s, int calls, uint64_t seed, kg_batch *out, kg
     // Values arrive only now, behind the hold: whatever ran before saw the last batch's.
     if (kg_session_fill(s, seed, 0, calls, err)) return -1;
     const kg_device_ops *ops = s->device->ops;
-    if (s->o.flush_bytes && ops->evict && (ops->evict(s->in, err) || ops->evict(s->out, err))) return -1;
+    if (s->o.flush_bytes && ops->evict && (ops->evict(s->in, s->layout.in_bytes, err) || ops->evict(s->out, s->layout.out_bytes, err))) return -1;
     return release(s, calls, out, err);
 }
 
 int kg_session_batch(kg_session *s, int calls, uint64_t seed, kg_batch *out, kg_error *err) {
     int rc = batch_once(s, calls, seed, out, err);
     if (rc == 1) rc = batch_once(s, calls, seed, out, err);   // unheld from now on
-    if (rc) kg_batch_free(out);
-    return rc ? -1 : 0;
+    if (rc == 0) return 0;
+    kg_batch_free(out);
+    check_health(s, err);
+    return -1;
 }
 
 void kg_batch_free(kg_batch *b) {

@@ -11,6 +11,7 @@ typedef struct kg_launcher kg_launcher;
 typedef struct {
     const char *python;      // interpreter; NULL: $KGATE_PYTHON, else python3
     double start_timeout_s;  // importing torch may take seconds
+    bool interpret;          // Triton's interpreter, where there is no GPU
 } kg_launcher_options;
 int kg_launcher_open(const kg_launcher_options *o, kg_launcher **out, kg_error *err);
 void kg_launcher_close(kg_launcher *l);

@@ -3,6 +3,8 @@
 #ifndef KG_RUNNER_H
 #define KG_RUNNER_H
 
+#include <jansson.h>
+
 #include "base/base.h"
 #include "runner/protocol.h"
 
@@ -60,6 +62,10 @@ typedef struct kg_rt_ops {
     int (*sync)(kg_rt *rt, kg_error *err);
     void *(*stream)(kg_rt *rt);                                           // CUstream; NULL on the CPU
     bool queues;   // calls return before they run: `enqueued` can be said before the work is done
+    // What `calibrate` puts in a call's place: a kernel that does nothing. NULL: a call of an empty function.
+    int (*empty)(kg_rt *rt, kg_error *err);
+    // Takes back what map gave, when a session maps other arenas. NULL: it stays mapped.
+    void (*unmap)(kg_rt *rt, void *base, size_t bytes);
 } kg_rt_ops;
 struct kg_rt { const kg_rt_ops *ops; };
 extern const kg_rt_ops kg_cpu_rt_ops, kg_cuda_rt_ops;
@@ -81,10 +87,25 @@ typedef struct kg_loader {
 } kg_loader;
 extern const kg_loader kg_c_loader, kg_cuda_loader, kg_baseline_loader;
 
+// Arguments of a destination-passing entry (C, CUDA C++ with a host function) for all slots, built once so that a call
+// costs ffi_call alone. with_stream: the stream is the last argument. Types as task.h's kg_param_kind says.
+typedef struct kg_native kg_native;
+int kg_native_prepare(const kg_run_case *c, int device_type, int ordinal, bool with_stream, void *stream,
+                      kg_native **out, kg_error *err);
+int kg_native_call(kg_native *n, int slot, void (*entry)(void), kg_error *err);  // KG_ERR_CANDIDATE unless it returns 0
+void kg_native_free(kg_native *n);
+
+// Reads the "case" object of protocol.h; bases: arena mappings by name. Owned by the caller: kg_run_case_free.
+typedef struct { void *in, *out; size_t in_bytes, out_bytes; } kg_arenas;
+int kg_parse_case(const json_t *o, const kg_arenas *a, kg_run_case *out, kg_error *err);
+void kg_run_case_free(kg_run_case *c);
+
 // Serves one judge on `socket` until bye or end of file. extra: loaders beside the native ones (NULL-terminated, may be
 // NULL). Returns the process's exit status.
 int kg_runner_serve(int socket, const kg_loader *const *extra);
 
+// Limits of this process that always hold; memory_bytes 0: no limit on memory.
+int kg_sandbox_limits(const char *device_kind, size_t memory_bytes, kg_error *err);
 // Sandbox of this process, applied after hello and before any candidate byte is loaded. Fills names of what holds
 // ("userns", "netns", "landlock", "seccomp", "rlimits", ...), owned by the caller as one JSON array text.
 int kg_sandbox_enter(const char *scratch, const char *device_kind, char **holds, kg_error *err);

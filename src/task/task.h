@@ -40,6 +40,11 @@ typedef struct {
     bool keyword;         // Python passes it by keyword (it stands after `*`, or has a default)
     bool native_only;     // C and CUDA get it, Python does not (state an optimizer object keeps itself)
     kg_role role;
+    // The default of an optional parameter. A nullable one defaults to None unless has_default is set. (Write params
+    // with designated initialisers: fields not named are zero.)
+    bool has_default;
+    double number;        // KG_P_INT, KG_P_FLOAT, KG_P_BOOL; KG_P_INTS: a bare int
+    const char *text;     // KG_P_STR
 } kg_param;
 
 typedef struct {
@@ -175,6 +180,18 @@ struct kg_task {
     // signature, e.g. "torch.nn.functional.softmax". NULL: none. `torch` and `F` are in scope.
     const char *torch_baseline;
     const char *cpu_baseline;    // name in the CPU baseline table: "onednn", "openblas"; NULL: none
+    // A right and slow kernel, for skeletons, in the common subset of C and CUDA C++, over <kgate/kernel.h>'s inlines:
+    // c_body computes item `i` (int64_t) of c_items independent ones, with the task's parameters and outputs in scope
+    // under their own names and C types (DLTensor pointers for tensors; an optional tensor, number or text may be
+    // NULL). The C skeleton loops over the items, the CUDA one gives each a thread. So: no memory of its own, no
+    // libc but math.h in double (exp, sqrt, fmax, erf, ...), kg_get/kg_put by row-major index, kg_get_at/kg_put_at by
+    // storage offset, kg_dim, kg_same for texts, kg_number for a Tensor-or-Number. For example softmax: c_items
+    // "kg_elements(out) / kg_dim(out, dim)", and a body that does one row in three loops.
+    const char *c_items;         // expression; NULL: kg_elements() of the first output
+    const char *c_body;          // statements; `return;` ends the item
+    // Elementwise functions of one float tensor "input": a Triton expression in x (float32, or float64 for float64
+    // inputs) with tl and libdevice in scope, for the Triton skeleton. NULL: that skeleton is plain torch.
+    const char *triton_expr;
 };
 
 // ---- registry -----------------------------------------------------------------------------------
@@ -184,6 +201,9 @@ const kg_task *kg_task_at(size_t i);            // by suite, then name
 const kg_task *kg_task_find(const char *name);
 // Closest known names for an unknown one, as "did you mean ..." text; owned by the caller, NULL when none is near.
 char *kg_task_suggest(const char *name);
+// Name of the C function: the task's, or with "_kernel" behind it where libc or libm has that name (abs, tanh): such a
+// candidate says `kgate: entry=abs_kernel`. Owned by the caller.
+char *kg_task_c_entry(const kg_task *t);
 // Python-like and C prototypes, for `kgate task show` and for skeletons. Owned by the caller.
 char *kg_task_c_prototype(const kg_task *t, bool cuda);
 char *kg_task_describe(const kg_task *t);

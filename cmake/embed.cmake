@@ -1,0 +1,12 @@
+# Text files as C strings: cmake -DOUT=x.c -DNAMES="a;b" -DFILES="f;g" -P embed.cmake. A file that is "-" gives "".
+set(text "// Made from ${FILES} by cmake/embed.cmake.\n")
+foreach(name file IN ZIP_LISTS NAMES FILES)
+  set(bytes "")
+  if(NOT file STREQUAL "-")
+    file(READ ${file} hex HEX)
+    string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${hex}")
+    string(REGEX REPLACE "((0x..,){24})" "\\1\n" bytes "${bytes}")
+  endif()
+  string(APPEND text "extern const char ${name}[];\nconst char ${name}[] = {${bytes}0};\n")
+endforeach()
+file(WRITE ${OUT} "${text}")

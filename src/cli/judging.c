@@ -1,0 +1,192 @@
+// The loop over candidates that run, gate and explain share. Each candidate costs its own verdict and nothing else.
+#include "cli/judging.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int number) {
+    interrupted = number;
+    signal(number, SIG_DFL);  // the second one ends it at once
+}
+
+static void worst(kg_judging *j, int code) {
+    if (code > j->code) j->code = code;
+}
+
+// 48 bits: a number that every JSON reader keeps exactly.
+static uint64_t fresh_seed(void) {
+    uint64_t s = 0;
+    if (getrandom(&s, 6, 0) != 6) s = (uint64_t)(kg_now() * 1e9) & 0xFFFFFFFFFFFF;
+    return s ? s : 1;
+}
+
+static void on_progress(const char *what, void *ctx) {
+    const kg_judging *j = ctx;
+    kg_progress("%zu %s: %s", j->at, j->now ? j->now : "", what);
+}
+
+static kg_judges_options judges_options(kg_judging *j) {
+    const kg_options *o = j->o;
+    kg_judges_options r = {.device = o->device, .python = o->python, .store = j->store};
+    r.judge = (kg_judge_options){.seed = o->seed ? o->seed : fresh_seed(),
+                                 .full = o->full,
+                                 .hot = o->hot,
+                                 .check_only = o->check_only,
+                                 .timeout_s = o->timeout,
+                                 .baseline = o->baseline,
+                                 .thresholds = o->thresholds,
+                                 .case_only = o->case_only,
+                                 .progress = on_progress,
+                                 .progress_ctx = j};
+    return r;
+}
+
+// "right" is the verdict of what was not timed: enough where timing was not asked for.
+static bool verdict_passes(const kg_options *o, const json_t *record) {
+    const char *v = json_string_value(json_object_get(record, "verdict"));
+    if (!v) return false;
+    bool right = !strcmp(v, "slow") || !strcmp(v, "right");
+    return !strcmp(v, "efficient") || (right && (o->check_only || !strcmp(o->require, "slow")));
+}
+
+static void report(kg_judging *j, const json_t *record) {
+    if (!verdict_passes(j->o, record)) j->below++;
+    kg_progress_clear();
+    kg_report_add(j->report, record);
+}
+
+// One candidate that cannot be judged here: in a list it is skipped and counted, named by itself it is an error.
+static void skip(kg_judging *j, const kg_candidate *c, size_t *count, char **example, int code, char *why) {
+    if (c->listed) {
+        if (!(*count)++) *example = why;
+        else free(why);
+        return;
+    }
+    kg_error e = {0};
+    kg_fail(&e, (kg_code)code, "%s", why);
+    worst(j, kg_cli_error(&e));
+    free(why);
+}
+
+static char *unknown_task(const kg_candidate *c) {
+    if (!c->task)
+        return kg_format("%s: no task: say --task NAME, or put `kgate: task=NAME` into a comment at its head", c->path);
+    char *near = kg_task_suggest(c->task);
+    char *why = kg_format("%s: unknown task %s: %s (--task NAME, or a comment `kgate: task=NAME`)", c->path, c->task,
+                          near ? near : "`kgate task list` names all");
+    free(near);
+    return why;
+}
+
+// 0 when the candidate can be judged.
+static int unjudgeable(kg_judging *j, const kg_candidate *c) {
+    kg_error e = {0};
+    if (c->problem.code == KG_ERR_CANDIDATE) return 0;
+    if (c->problem.code) {
+        kg_fail(&e, c->problem.code, "%s", c->problem.text);
+        worst(j, kg_cli_error(&e));
+        return -1;
+    }
+    if (!c->task || !kg_task_find(c->task)) {
+        skip(j, c, &j->no_task, &j->first_no_task, KG_ERR_USAGE, unknown_task(c));
+        return -1;
+    }
+    if (!kg_judges_can(j->judges, c->language, &e)) {
+        skip(j, c, &j->no_device, &j->first_no_device, KG_ERR_CANNOT, kg_format("%s: %s", c->path, e.text));
+        kg_error_clear(&e);
+        return -1;
+    }
+    return 0;
+}
+
+// -1 only when judging cannot go on: the database is gone.
+static int judge_one(kg_judging *j, const kg_candidate *c, kg_error *err) {
+    if (unjudgeable(j, c)) return 0;
+    kg_error e = {0};
+    json_t *record = kg_judging_kept(j, c);
+    if (record) j->kept++;
+    else if (kg_judges_candidate(j->judges, c, &record, &e)) {
+        kg_error named = {0};
+        kg_fail(&named, e.code, "%s: %s", c->path, e.text);
+        worst(j, kg_cli_error(&named) > 2 ? 3 : 2);
+        kg_error_clear(&e);
+        return 0;
+    } else if (j->store && kg_store_add(j->store, j->run, record, err)) {
+        report(j, record);  // it was judged, so it is shown
+        json_decref(record);
+        return -1;
+    }
+    j->judged++;
+    report(j, record);
+    json_decref(record);
+    return 0;
+}
+
+static int judge_all(kg_judging *j, kg_candidate_source *s, kg_error *err) {
+    kg_candidate c;
+    int result = 0;
+    while (!result && !interrupted && kg_candidates_next(s, &c)) {
+        j->at++;
+        j->now = c.path;
+        kg_progress("%zu %s", j->at, c.path);
+        result = judge_one(j, &c, err);
+        j->now = NULL;
+        kg_candidate_free(&c);
+    }
+    kg_progress_clear();
+    return result;
+}
+
+static void say_skipped(kg_judging *j) {
+    if (j->no_device)
+        kg_cli_note("%zu skipped, no device here that runs them (first: %s)", j->no_device, j->first_no_device);
+    if (j->no_task) kg_cli_note("%zu skipped, task not known (first: %s)", j->no_task, j->first_no_task);
+    if (j->kept) kg_cli_note("%zu taken from the interrupted run, not judged again", j->kept);
+    if (!j->judged && !j->code && (j->no_device || j->no_task)) {
+        kg_cli_note("nothing was judged");
+        worst(j, j->no_device ? 3 : 2);
+    }
+}
+
+// What was skipped is no failure, but a gate that lets it pass unseen is none: --require is not met.
+static void finish(kg_judging *j, const char *command, kg_error *err) {
+    say_skipped(j);
+    if (interrupted) {
+        kg_cli_note("interrupted after %zu: the same command with --resume goes on from there", j->judged);
+        worst(j, 128 + interrupted);
+    } else if (j->run && kg_store_finish_run(j->store, j->run, err)) worst(j, kg_cli_error(err));
+    if (!strcmp(command, "gate") && j->below) worst(j, 1);
+}
+
+static int judge_with(kg_judging *j, const char *command, kg_candidate_source *s, kg_error *err) {
+    kg_judges_options o = judges_options(j);
+    if (kg_judges_open(&o, &j->judges, err) || kg_judging_begin(j, command, err)) return -1;
+    signal(SIGINT, on_signal);
+    signal(SIGTERM, on_signal);
+    int result = judge_all(j, s, err);
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+    if (!result) finish(j, command, err);
+    return result;
+}
+
+int kg_cli_judge(const kg_options *o, const char *command, kg_report *r, kg_error *err) {
+    kg_judging j = {.o = o, .report = r};
+    kg_candidate_source *s = NULL;
+    if (!kg_candidates_open(o->args, o->n_args, o->task, &s, err) &&
+        (o->no_db || !kg_cli_store(o, false, &j.store, err))) {
+        if (o->language) kg_candidates_set_language(s, kg_language_parse(o->language));
+        judge_with(&j, command, s, err);
+    }
+    if (err->code) worst(&j, kg_cli_error(err));
+    kg_judges_close(j.judges);
+    kg_store_close(j.store);
+    kg_candidates_close(s);
+    free(j.first_no_device);
+    free(j.first_no_task);
+    return j.code;
+}

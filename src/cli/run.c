@@ -1,0 +1,73 @@
+// kgate run, kgate gate.
+#include <stdlib.h>
+
+#include "cli/cli.h"
+
+#define JUDGING_OPTIONS                                                                                           \
+    "task device format output db no-db seed case cases check-only timeout jobs baseline lre-min util-min cache " \
+    "python lang resume"
+
+static const char run_text[] =
+    "Judges each candidate: is it right, is it honest, is it fast. Exits 0 when all were judged, whatever the "
+    "verdict.\n"
+    "\n"
+    "A candidate is a file (.c .cu .ptx .cubin .cl .py), a folder, a list (.jsonl; LIST.jsonl:17 is its line 17), or\n"
+    "- for standard input. Its task comes from --task, else from a comment `kgate: task=NAME` at its head, else from\n"
+    "its file name. Candidates of a folder or a list that no device here can run are skipped and counted.\n"
+    "\n"
+    "  kgate run softmax.c                             a table: verdict, time, distance from library and limit\n"
+    "  kgate run --format jsonl -o out.jsonl kernels/  one JSON record a candidate\n"
+    "  kgate run --resume list.jsonl                   go on after an interruption\n"
+    "  kgate run --check-only --cases full relu.cu     right on every case? without timing\n"
+    "  kgate run --seed 71 --case 'f32[3,17]' relu.c   one failure again\n";
+
+static const char gate_text[] =
+    "Judges as `kgate run` does, and exits 1 when a candidate is below --require. For CI.\n"
+    "\n"
+    "  kgate gate kernels/                             all must be efficient\n"
+    "  kgate gate --require slow kernels/              all must be right and honest\n"
+    "  kgate gate --format junit -o gate.xml kernels/  for the CI server\n"
+    "  kgate gate --lre-min 1.0 matmul.cu              at least as fast as the library\n";
+
+static int contradiction(const kg_options *o, const char *a, const char *b, const char *why, kg_error *err) {
+    if (!kg_option_given(o, a) || !kg_option_given(o, b)) return 0;
+    return kg_fail(err, KG_ERR_USAGE, "--%s with --%s: %s: leave one out", a, b, why);
+}
+
+static int check(const kg_options *o, const char *command, kg_error *err) {
+    static const char *const of_timing[] = {"lre-min", "util-min", "cache", "baseline"};
+    if (!o->n_args)
+        return kg_fail(err, KG_ERR_USAGE, "no candidate: name a file, a folder, a .jsonl list, or -: `kgate %s --help`",
+                       command);
+    for (size_t i = 0; i < sizeof of_timing / sizeof *of_timing; i++)
+        if (contradiction(o, "check-only", of_timing[i], "what is not timed has no use for it", err)) return -1;
+    if (contradiction(o, "no-db", "resume", "an interrupted run is found in the database", err)) return -1;
+    if (contradiction(o, "no-db", "db", "one keeps results and the other does not", err)) return -1;
+    if (!o->task || kg_task_find(o->task)) return 0;
+    char *near = kg_task_suggest(o->task);
+    kg_fail(err, KG_ERR_USAGE, "--task %s: unknown task: %s", o->task, near ? near : "`kgate task list` names all");
+    free(near);
+    return -1;
+}
+
+static int judge(kg_options *o, const char *command) {
+    kg_error err = {0};
+    FILE *to = NULL;
+    kg_report *report = NULL;
+    if (check(o, command, &err) || kg_cli_output(o, &to, &err) ||
+        kg_report_open(o->format, to, kg_cli_color(to), &report, &err))
+        return kg_cli_error(&err);
+    int code = kg_cli_judge(o, command, report, &err);
+    kg_report_close(report);
+    if (kg_cli_output_close(to, &err)) {
+        int failed = kg_cli_error(&err);
+        if (failed > code) code = failed;
+    }
+    return code;
+}
+
+static int run(kg_options *o) { return judge(o, "run"); }
+static int gate(kg_options *o) { return judge(o, "gate"); }
+
+const kg_command kg_run_command = {"run", "[options] CANDIDATE...", run_text, JUDGING_OPTIONS, run};
+const kg_command kg_gate_command = {"gate", "[options] CANDIDATE...", gate_text, JUDGING_OPTIONS " require", gate};

@@ -1,0 +1,35 @@
+// The CPU backend's parts.
+#ifndef KG_CPU_H
+#define KG_CPU_H
+
+#include "device/device.h"
+
+typedef struct {
+    kg_arena arena;
+    size_t bytes;
+    int fd;              // the judge's own
+    int shared_fd;       // for the runner: read-only unless it may write
+    char *data;          // the judge's mapping, always writable
+    bool runner_writes;
+} kg_cpu_arena;
+
+int kg_cpu_arena_create(kg_device *d, size_t bytes, bool runner_writes, kg_arena **out, kg_error *err);
+void kg_cpu_arena_destroy(kg_arena *a);
+kg_arena_info kg_cpu_arena_info(const kg_arena *a);
+int kg_cpu_evict(kg_arena *a, size_t bytes, kg_error *err);
+
+int kg_cpu_describe(kg_device *d, kg_device_info *out, kg_error *err);
+int kg_cpu_threads(void);          // processors this process may run on
+uint64_t kg_cpu_cache_bytes(void); // last-level cache; 32 MiB when the system does not say
+
+int kg_cpu_measure(kg_device *d, kg_ceilings *out, void (*progress)(const char *what, void *ctx), void *ctx,
+                   kg_error *err);
+
+// Runs fn(i, n, ctx) on n threads at once, each on a processor of its own; returns the wall time of the slowest from
+// the common start, or -1 when the threads cannot be had. n == 1 runs pinned too.
+double kg_cpu_together(int n, void (*fn)(int i, int n, void *ctx), void *ctx);
+// Operations per second (a multiply-add counts two) of one arithmetic unit with n threads; NAN where this processor
+// has no such instruction.
+double kg_cpu_rate(kg_unit unit, int n);
+
+#endif

@@ -1,0 +1,12 @@
+// Bandwidth of two buffers of `bytes` each with n threads, bytes per second; a copy counts what it reads and writes.
+#ifndef KG_CPU_STREAM_H
+#define KG_CPU_STREAM_H
+
+#include <stddef.h>
+
+typedef struct { double read, write, copy; } kg_cpu_bandwidth;
+kg_cpu_bandwidth kg_cpu_stream(char *a, char *b, size_t bytes, int n);
+// The buffers fit the last-level cache together.
+double kg_cpu_cached_copy(char *a, char *b, size_t bytes, int n);
+
+#endif

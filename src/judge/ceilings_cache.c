@@ -1,0 +1,32 @@
+// Ceilings are measured once for a device and its driver, and kept in the database.
+#include <math.h>
+#include <stdlib.h>
+
+#include "judge/judges.h"
+
+static bool kept(kg_database *store, const kg_device_info *i, kg_ceilings *out) {
+    char *json = store ? kg_store_get_ceilings(store, i->name, i->driver) : NULL;
+    bool good = json && !kg_ceilings_from_json(json, out, NULL);
+    free(json);
+    return good;
+}
+
+static int keep(kg_database *store, const kg_device_info *i, const kg_ceilings *c, kg_error *err) {
+    char *json = kg_ceilings_to_json(c);
+    int result = kg_store_put_ceilings(store, i->name, i->driver, json, err);
+    free(json);
+    return result;
+}
+
+int kg_ceilings_of(kg_device *d, kg_database *store, bool again, void (*progress)(const char *what, void *ctx),
+                   void *ctx, kg_ceilings *out, kg_error *err) {
+    kg_device_info i;
+    if (d->ops->describe(d, &i, err)) return -1;
+    int result = 0;
+    if (again || !kept(store, &i, out)) {
+        result = d->ops->measure(d, out, progress, ctx, err);
+        if (!result && store) result = keep(store, &i, out, err);
+    }
+    kg_device_info_free(&i);
+    return result;
+}

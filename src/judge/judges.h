@@ -1,0 +1,32 @@
+// The judges of a run: one for each device its candidates need, opened when the first of them comes.
+#ifndef KG_JUDGES_H
+#define KG_JUDGES_H
+
+#include "judge/judge.h"
+#include "store/store.h"
+
+typedef struct {
+    const char *device;  // "auto": by the candidate's language; else the one device that judges all
+    const char *python;  // as kg_launcher_options
+    kg_database *store;  // where ceilings are kept; NULL: measured anew
+    kg_judge_options judge;
+} kg_judges_options;
+
+typedef struct kg_judges kg_judges;
+// Fails with KG_ERR_CANNOT when a device that was named is not here. What the options point to is borrowed.
+int kg_judges_open(const kg_judges_options *o, kg_judges **out, kg_error *err);
+void kg_judges_close(kg_judges *j);
+// Whether a device that can judge this language is here; err says why not.
+bool kg_judges_can(kg_judges *j, kg_language l, kg_error *err);
+// The record of one candidate, problems included; *record is owned by the caller.
+int kg_judges_candidate(kg_judges *j, const kg_candidate *c, json_t **record, kg_error *err);
+
+// The record of a candidate that cannot be run at all: broken, with c->problem as its error.
+json_t *kg_record_of_problem(const kg_candidate *c);
+
+// Ceilings of a device: those kept for it and its driver, else measured now and kept. again: measured in any case.
+// store may be NULL.
+int kg_ceilings_of(kg_device *d, kg_database *store, bool again, void (*progress)(const char *what, void *ctx),
+                   void *ctx, kg_ceilings *out, kg_error *err);
+
+#endif

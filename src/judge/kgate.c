@@ -1,0 +1,140 @@
+// The public face of libkgate: options in, one record out.
+#include <kgate/kgate.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "judge/judges.h"
+
+struct kgate_context {
+    char *device, *python, *baseline;
+    kg_database *store;
+    int64_t run;
+    kg_judges *judges;
+};
+
+kgate_options kgate_options_default(void) {
+    kg_thresholds t = kg_thresholds_default();
+    kgate_options o = {.device = "auto",
+                       .baseline = "auto",
+                       .timeout_s = 60,
+                       .lre_min = t.lre_min,
+                       .util_min_memory = t.util_min[KG_BOUND_MEMORY],
+                       .util_min_compute = t.util_min[KG_BOUND_COMPUTE]};
+    return o;
+}
+
+static int give_error(kg_error *e, char **error) {
+    if (error) *error = kg_strdup(e->text ? e->text : "unknown error");
+    kg_error_clear(e);
+    return -1;
+}
+
+// 48 bits: a number that every JSON reader keeps exactly.
+static uint64_t fresh_seed(void) {
+    uint64_t s = 0;
+    if (getrandom(&s, 6, 0) != 6) s = (uint64_t)(kg_now() * 1e9) & 0xFFFFFFFFFFFF;
+    return s ? s : 1;
+}
+
+static int open_store(kgate_context *k, const kgate_options *o, kg_error *err) {
+    if (o->database && !*o->database) return 0;
+    char *path = o->database ? kg_strdup(o->database) : kg_store_default_path();
+    int result = kg_store_open(path, false, &k->store, err);
+    free(path);
+    return result ? result : kg_store_begin_run(k->store, "libkgate", "{}", &k->run, err);
+}
+
+static int open_judges(kgate_context *k, const kgate_options *o, kg_error *err) {
+    kg_thresholds t = kg_thresholds_default();
+    t.lre_min = o->lre_min;
+    t.util_min[KG_BOUND_MEMORY] = o->util_min_memory;
+    t.util_min[KG_BOUND_COMPUTE] = o->util_min_compute;
+    kg_judges_options j = {.device = k->device, .python = k->python, .store = k->store};
+    j.judge = (kg_judge_options){.seed = o->seed ? o->seed : fresh_seed(),
+                                 .full = o->full_cases != 0,
+                                 .check_only = o->check_only != 0,
+                                 .timeout_s = o->timeout_s,
+                                 .baseline = k->baseline,
+                                 .thresholds = t};
+    return kg_judges_open(&j, &k->judges, err);
+}
+
+kgate_context *kgate_open(const kgate_options *o, char **error) {
+    kg_error e = {0};
+    kgate_context *k = kg_alloc(sizeof *k);
+    k->device = kg_strdup(o->device ? o->device : "auto");
+    k->python = o->python ? kg_strdup(o->python) : NULL;
+    k->baseline = kg_strdup(o->baseline ? o->baseline : "auto");
+    if (!open_store(k, o, &e) && !open_judges(k, o, &e)) return k;
+    give_error(&e, error);
+    kgate_close(k);
+    return NULL;
+}
+
+void kgate_close(kgate_context *k) {
+    if (!k) return;
+    kg_judges_close(k->judges);
+    if (k->run) kg_store_finish_run(k->store, k->run, NULL);
+    kg_store_close(k->store);
+    free(k->device);
+    free(k->python);
+    free(k->baseline);
+    free(k);
+}
+
+static int check_task(const kg_candidate *c, kg_error *err) {
+    if (c->problem.code) return 0;
+    if (!c->task) return kg_fail(err, KG_ERR_USAGE, "%s: no task: name one", c->path);
+    if (kg_task_find(c->task)) return 0;
+    char *near = kg_task_suggest(c->task);
+    kg_fail(err, KG_ERR_USAGE, "%s: unknown task %s%s%s", c->path, c->task, near ? ": " : "", near ? near : "");
+    free(near);
+    return -1;
+}
+
+// Frees the candidate.
+static int judge(kgate_context *k, kg_candidate *c, char **json, char **error) {
+    kg_error e = {0};
+    json_t *record = NULL;
+    int result = check_task(c, &e) || kg_judges_candidate(k->judges, c, &record, &e) ||
+                 (k->store && kg_store_add(k->store, k->run, record, &e));
+    if (!result) *json = json_dumps(record, JSON_COMPACT | JSON_REAL_PRECISION(15));
+    json_decref(record);
+    kg_candidate_free(c);
+    return result ? give_error(&e, error) : 0;
+}
+
+int kgate_judge_file(kgate_context *k, const char *task, const char *path, char **json, char **error) {
+    kg_error e = {0};
+    kg_candidate_source *s = NULL;
+    kg_candidate c;
+    char *arg = kg_strdup(path);
+    int opened = kg_candidates_open(&arg, 1, task, &s, &e);
+    int found = opened ? 0 : kg_candidates_next(s, &c);
+    free(arg);
+    kg_candidates_close(s);
+    if (opened) return give_error(&e, error);
+    if (!found || c.problem.code == KG_ERR_USAGE || c.problem.code == KG_ERR_CANNOT) {
+        kg_fail(&e, KG_ERR_USAGE, "%s", found ? c.problem.text : "no candidate there");
+        if (found) kg_candidate_free(&c);
+        return give_error(&e, error);
+    }
+    return judge(k, &c, json, error);
+}
+
+int kgate_judge_source(kgate_context *k, const char *task, const char *language, const char *source, char **json,
+                       char **error) {
+    kg_error e = {0};
+    kg_language l = language ? kg_language_parse(language) : KG_LANG_UNKNOWN;
+    if (language && l == KG_LANG_UNKNOWN) {
+        kg_fail(&e, KG_ERR_USAGE, "language %s: unknown: use c, cuda, ptx, opencl, triton, tilelang or python",
+                language);
+        return give_error(&e, error);
+    }
+    kg_candidate c;
+    kg_candidate_from_text("source", task, l, source, &c);
+    return judge(k, &c, json, error);
+}
+
+void kgate_free(char *text) { free(text); }

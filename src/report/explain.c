@@ -1,0 +1,193 @@
+// One record in words: what was judged, what came out, what each number and screen means.
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/internal.h"
+
+static const char *or_unknown(const char *s) { return s ? s : "unknown"; }
+
+static void head(const json_t *r, FILE *to, bool color) {
+    const char *verdict = kg_field_text(r, "verdict"), *class_name = kg_field_text(r, "class");
+    const char *meaning = verdict ? kg_verdict_meaning(verdict) : NULL, *id = kg_field_text(r, "id");
+    const char *language = kg_field_text(r, "candidate.language"), *entry = kg_field_text(r, "candidate.entry");
+    kg_wrap(to, 0, "%s: %s%s%s%s%s%s%s", or_unknown(kg_field_text(r, "task")),
+            or_unknown(kg_field_text(r, "candidate.path")), language ? ", " : "", language ? language : "",
+            entry ? ", entry " : "", entry ? entry : "", id ? ", result " : "", id ? id : "");
+    char *name = kg_safe(or_unknown(verdict));
+    fprintf(to, "%s%s%s", kg_color_of(name, color), name, KG_COLOR_END(color));
+    fprintf(to, "%s%s\n", meaning ? ": " : "", meaning ? meaning : "");
+    free(name);
+    if (class_name && kg_class_meaning(class_name))
+        kg_wrap(to, 0, "class %s: %s", class_name, kg_class_meaning(class_name));
+    char *why = kg_why(r);
+    if (why) kg_wrap(to, 0, "why: %s", why);
+    free(why);
+}
+
+static void device(const json_t *r, FILE *to) {
+    const char *name = kg_field_text(r, "device.name"), *notes = kg_field_text(r, "device.notes");
+    if (!name) return;
+    fputs("\nDevice\n", to);
+    kg_wrap(to, 2, "%s (%s, driver %s)", name, or_unknown(kg_field_text(r, "device.kind")),
+            or_unknown(kg_field_text(r, "device.driver")));
+    if (notes) kg_wrap(to, 2, "%s", notes);
+}
+
+static void build(const json_t *r, FILE *to) {
+    const char *log = kg_field_text(r, "build.log");
+    bool failed = kg_field_is(r, "build.ok", false);
+    if (!failed && !(log && *log)) return;
+    fprintf(to, "\nBuild%s\n", failed ? " failed" : "");
+    for (int lines = 0; log && *log && lines < 20; lines++) {
+        int n = (int)strcspn(log, "\n");
+        if (n) kg_wrap(to, 2, "%.*s", n, log);
+        log += n + (log[n] == '\n');
+    }
+}
+
+static void correctness(const json_t *r, FILE *to) {
+    const json_t *c = kg_field(r, "correctness");
+    double cases = kg_field_number(c, "cases"), failed = kg_field_number(c, "failed");
+    double error = kg_field_number(c, "worst.error_over_bound");
+    const char *precision = kg_field_text(c, "precision"), *worst = kg_field_text(c, "worst.case");
+    const char *replay = kg_field_text(c, "worst.replay"), *why = kg_field_text(c, "why");
+    if (!replay) replay = kg_field_text(r, "replay");
+    if (!c) return;
+    fputs("\nCorrectness\n", to);
+    if (!isnan(cases) && !isnan(failed)) kg_wrap(to, 2, "%.0f cases, %.0f without a right answer.", cases, failed);
+    if (why && worst) kg_wrap(to, 2, "Case %s: %s", worst, why);
+    else if (why) kg_wrap(to, 2, "%s", why);
+    if (worst && !isnan(error))
+        kg_wrap(to, 2, "Largest error: %.3g of what rounding allows (1 is the limit), in case %s.", error, worst);
+    if (precision)
+        kg_wrap(to, 2, "It works at %s precision: the best rung of the ladder that its errors fit.", precision);
+    if (replay) kg_wrap(to, 2, "Replay: %s", replay);
+}
+
+static void integrity(const json_t *r, FILE *to) {
+    const json_t *violations = kg_field(r, "integrity.violations"), *holds = kg_field(r, "integrity.sandbox");
+    size_t i;
+    json_t *v;
+    kg_text names = {0};
+    json_array_foreach(holds, i, v) if (json_is_string(v))
+        kg_text_add(&names, "%s%s", i ? ", " : "", json_string_value(v));
+    if (names.data || json_array_size(violations)) fputs("\nIntegrity\n", to);
+    if (names.data) kg_wrap(to, 2, "Sandbox: %s.", names.data);
+    json_array_foreach(violations, i, v)
+        kg_wrap(to, 2, "%s: %s", or_unknown(kg_field_text(v, "family")), or_unknown(kg_field_text(v, "evidence")));
+    kg_text_free(&names);
+}
+
+static void one_case(const json_t *c, FILE *to) {
+    double lo = json_number_value(json_array_get(kg_field(c, "ci_us"), 0));
+    double hi = json_number_value(json_array_get(kg_field(c, "ci_us"), 1));
+    char *time = kg_show_time(kg_field_number(c, "time_us")), *low = kg_show_time(lo), *high = kg_show_time(hi);
+    char *base = kg_show_time(kg_field_number(c, "baseline_us")), *sol = kg_show_time(kg_field_number(c, "sol_us"));
+    char *lre = kg_show_ratio(kg_field_number(c, "lre")), *util = kg_show_share(kg_field_number(c, "utilization"));
+    char *host = kg_show_time(kg_field_number(c, "host_us"));
+    kg_text t = {0};
+    kg_text_add(&t, "%s: %s", or_unknown(kg_field_text(c, "case")), *time ? time : "not timed");
+    if (hi > 0) kg_text_add(&t, " (95%%: %s to %s, %.0f samples)", low, high, kg_field_number(c, "samples"));
+    const char *no_baseline = kg_field_text(c, "no_baseline");
+    if (no_baseline) kg_text_add(&t, "; no baseline: %s", no_baseline);
+    if (*base) kg_text_add(&t, "; %s %s, LRE %s", or_unknown(kg_field_text(c, "baseline")), base, lre);
+    if (*sol) kg_text_add(&t, "; limit %s by %s, utilisation %s", sol, or_unknown(kg_field_text(c, "bound")), util);
+    if (*host) kg_text_add(&t, "; host %s a call", host);
+    kg_wrap(to, 2, "%s", t.data);
+    kg_text_free(&t);
+    char *owned[] = {time, low, high, base, sol, lre, util, host};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
+}
+
+static void performance(const json_t *r, FILE *to) {
+    const json_t *cases = kg_field(r, "performance.cases"), *skipped = kg_field(r, "performance.not_screened");
+    const char *settings = kg_field_text(r, "performance.baseline_settings");
+    size_t i;
+    json_t *c;
+    if (!json_array_size(cases)) return;
+    fputs("\nTime\n", to);
+    json_array_foreach(cases, i, c) one_case(c, to);
+    if (settings) kg_wrap(to, 2, "Baseline: %s", settings);
+    json_array_foreach(skipped, i, c) if (json_is_string(c)) kg_wrap(to, 2, "Not screened: %s", json_string_value(c));
+}
+
+static void screen(const json_t *r, FILE *to, const char *name, const char *value, const char *means) {
+    char *field = kg_format("screens.%s", name), *number = kg_show_ratio(kg_field_number(r, value));
+    const char *result = kg_field_text(r, field);
+    kg_wrap(to, 2, "%s: %s%s%s. %s", name, result ? result : "not applied", *number ? ", " : "", number, means);
+    free(field);
+    free(number);
+}
+
+static void screens(const json_t *r, FILE *to) {
+    if (!kg_field(r, "screens.library") && !kg_field(r, "screens.roofline")) return;
+    fputs("\nScreens (geometric mean over the timed cases above the launch floor)\n", to);
+    screen(
+        r, to, "library", "performance.lre",
+        "LRE: time of the best library on this device at the same precision, divided by the candidate's; 1 is parity.");
+    screen(r, to, "roofline", "performance.utilization",
+           "Utilisation: the least time any kernel could take here, divided by the candidate's; 1 is the limit.");
+}
+
+static void findings(const json_t *r, FILE *to) {
+    const json_t *list = kg_field(r, "findings");
+    size_t i;
+    json_t *f;
+    if (json_array_size(list)) fputs("\nFindings\n", to);
+    json_array_foreach(list, i, f) {
+        double line = kg_field_number(f, "line");
+        char *where = isnan(line) ? kg_strdup("") : kg_format(" (line %.0f)", line);
+        const char *evidence = kg_field_text(f, "evidence"), *change = kg_field_text(f, "change");
+        kg_wrap(to, 2, "%s%s: %s", or_unknown(kg_field_text(f, "rule")), where,
+                or_unknown(kg_field_text(f, "message")));
+        if (evidence) kg_wrap(to, 4, "evidence: %s", evidence);
+        if (change) kg_wrap(to, 4, "change: %s", change);
+        free(where);
+    }
+}
+
+static void labels(const json_t *r, FILE *to) {
+    size_t i;
+    json_t *l;
+    json_array_foreach(kg_field(r, "labels"), i, l) if (json_is_string(l))
+        kg_wrap(to, 0, "label: %s", json_string_value(l));
+}
+
+void kg_report_explain(const json_t *record, FILE *to, bool color) {
+    head(record, to, color);
+    labels(record, to);
+    device(record, to);
+    build(record, to);
+    correctness(record, to);
+    integrity(record, to);
+    performance(record, to);
+    screens(record, to);
+    findings(record, to);
+}
+
+typedef struct {
+    FILE *to;
+    bool color;
+    size_t n;
+} words;
+
+static void *open_words(FILE *to, bool color) {
+    words *w = kg_alloc(sizeof *w);
+    w->to = to;
+    w->color = color;
+    return w;
+}
+
+static int add_words(void *self, const json_t *record) {
+    words *w = self;
+    if (w->n++) fputc('\n', w->to);
+    kg_report_explain(record, w->to, w->color);
+    return fflush(w->to) ? -1 : 0;
+}
+
+static int close_words(void *self) {
+    free(self);
+    return 0;
+}
+
+const kg_writer kg_words_writer = {"words", open_words, add_words, close_words};

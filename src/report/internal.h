@@ -1,0 +1,53 @@
+// Shared by the files of this room only.
+#ifndef KG_REPORT_INTERNAL_H
+#define KG_REPORT_INTERNAL_H
+
+#include <math.h>
+
+#include "report/report.h"
+
+#define KG_WIDTH 100
+
+// ---- fields.c: reading a record in which anything may be missing, null or of another type.
+const json_t *kg_field(const json_t *record, const char *path);        // "performance.lre"; NULL when absent or null
+const char *kg_field_text(const json_t *record, const char *path);     // NULL when it is no text
+double kg_field_number(const json_t *record, const char *path);        // NAN when it is no number
+bool kg_field_is(const json_t *record, const char *path, bool value);  // it is a boolean and equal
+
+// ---- text.c: all owned by the caller.
+size_t kg_columns(const char *s);  // of a terminal, for text that kg_safe made
+char *kg_shorten_middle(const char *s, size_t columns);
+char *kg_shorten_end(const char *s, size_t columns);
+// Text to the stream in lines of at most KG_WIDTH columns, each line begun with `indent` blanks.
+void kg_wrap(FILE *to, int indent, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+// ---- numbers.c: owned by the caller; "" for NAN.
+char *kg_show_time(double us);               // three digits and a unit: "55.3 us", "1.47 ms"
+char *kg_show_ratio(double x);               // three digits: "0.953", "12.9", "1293"
+char *kg_show_share(double x);               // "35%"
+double kg_table_time(const json_t *record);  // longest timed case, us; NAN when none
+
+// ---- words.c
+// Why a candidate is not efficient, in one line without its name; owned by the caller. NULL when there is nothing to
+// say.
+char *kg_why(const json_t *record);
+const char *kg_class_meaning(const char *class_name);      // NULL for an unknown one
+const char *kg_verdict_meaning(const char *verdict);       // NULL for an unknown one
+const char *kg_color_of(const char *verdict, bool color);  // escape sequence, or ""
+#define KG_COLOR_END(color) ((color) ? "\033[0m" : "")
+// The timed case that holds its screens back most: least utilisation and LRE against each other; NULL when none.
+const json_t *kg_worst_case(const json_t *record);
+
+// ---- one writer a format
+typedef struct {
+    const char *name;
+    void *(*open)(FILE *to, bool color);  // the writer's own state
+    int (*add)(void *self, const json_t *record);
+    int (*close)(void *self);  // frees self
+} kg_writer;
+extern const kg_writer kg_table_writer, kg_json_writer, kg_jsonl_writer, kg_csv_writer, kg_junit_writer, kg_words_writer;
+
+// Options every JSON text is written with: fifteen digits print 55.3 as it was measured, not 55.299999999999997.
+#define KG_JSON_FLAGS (JSON_REAL_PRECISION(15) | JSON_ENCODE_ANY)
+
+#endif

@@ -1,0 +1,97 @@
+// JUnit XML, as CI servers read it: a test case a candidate, a failure for every verdict but efficient
+// (and right, which is what --check-only asks for).
+// The element that holds the counts comes first, so the cases are kept until the end.
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/internal.h"
+
+typedef struct {
+    FILE *to;
+    kg_text cases;
+    size_t tests, failures;
+    double seconds;
+} junit;
+
+static void *open_junit(FILE *to, bool color) {
+    (void)color;
+    junit *j = kg_alloc(sizeof *j);
+    j->to = to;
+    return j;
+}
+
+// kg_safe leaves no character that XML 1.0 cannot hold (section 2.2) but U+FFFE and U+FFFF.
+static void add_escaped(kg_text *t, const char *s) {
+    char *safe = kg_safe(s);
+    for (const char *p = safe; *p; p++) {
+        if (*p == '&') kg_text_add(t, "&amp;");
+        else if (*p == '<') kg_text_add(t, "&lt;");
+        else if (*p == '>') kg_text_add(t, "&gt;");
+        else if (*p == '"') kg_text_add(t, "&quot;");
+        else if (!strncmp(p, "\xEF\xBF\xBE", 3) || !strncmp(p, "\xEF\xBF\xBF", 3)) kg_text_add(t, "?"), p += 2;
+        else kg_text_add_bytes(t, p, 1);
+    }
+    free(safe);
+}
+
+static void add_attribute(kg_text *t, const char *name, const char *value) {
+    kg_text_add(t, " %s=\"", name);
+    add_escaped(t, value);
+    kg_text_add(t, "\"");
+}
+
+static void add_failure(junit *j, const json_t *r, const char *verdict) {
+    const char *class_name = kg_field_text(r, "class"), *replay = kg_field_text(r, "correctness.worst.replay");
+    char *why = kg_why(r);
+    char *message = class_name ? kg_format("%s (%s)", verdict, class_name) : kg_strdup(verdict);
+    kg_text_add(&j->cases, "\n      <failure");
+    add_attribute(&j->cases, "type", verdict);
+    add_attribute(&j->cases, "message", message);
+    kg_text_add(&j->cases, ">");
+    add_escaped(&j->cases, why ? why : "");
+    if (replay) {
+        kg_text_add(&j->cases, "\nreplay: ");
+        add_escaped(&j->cases, replay);
+    }
+    kg_text_add(&j->cases, "</failure>\n    ");
+    free(message);
+    free(why);
+}
+
+static int add_case(void *self, const json_t *r) {
+    junit *j = self;
+    const char *verdict = kg_field_text(r, "verdict"), *task = kg_field_text(r, "task");
+    const char *suite = kg_field_text(r, "suite"), *path = kg_field_text(r, "candidate.path");
+    double seconds = kg_field_number(r, "seconds");
+    char *class_name = kg_format("%s%s%s", suite ? suite : "", suite ? "." : "", task ? task : "unknown");
+    j->tests++;
+    kg_text_add(&j->cases, "    <testcase");
+    add_attribute(&j->cases, "classname", class_name);
+    add_attribute(&j->cases, "name", path ? path : "-");
+    if (!isnan(seconds)) {
+        kg_text_add(&j->cases, " time=\"%.3f\"", seconds);
+        j->seconds += seconds;
+    }
+    kg_text_add(&j->cases, ">");
+    if (!verdict || (strcmp(verdict, "efficient") && strcmp(verdict, "right"))) {
+        j->failures++;
+        add_failure(j, r, verdict ? verdict : "no verdict");
+    }
+    kg_text_add(&j->cases, "</testcase>\n");
+    free(class_name);
+    return 0;
+}
+
+static int close_junit(void *self) {
+    junit *j = self;
+    fprintf(j->to,
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"
+            "  <testsuite name=\"kgate\" tests=\"%zu\" failures=\"%zu\" errors=\"0\" skipped=\"0\" time=\"%.3f\">\n%s"
+            "  </testsuite>\n</testsuites>\n",
+            j->tests, j->failures, j->seconds, j->cases.data ? j->cases.data : "");
+    kg_text_free(&j->cases);
+    free(j);
+    return 0;
+}
+
+const kg_writer kg_junit_writer = {"junit", open_junit, add_case, close_junit};

@@ -1,0 +1,152 @@
+// Verdicts, classes and reasons in words.
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/internal.h"
+
+static const struct {
+    const char *name, *color, *meaning;
+} verdicts[] = {
+    {"efficient", "\033[32m", "right, honest, and no screen fails"},
+    {"slow", "\033[33m", "right and honest, but a screen fails"},
+    {"right", "\033[32m", "right and honest; it was not timed"},
+    {"incorrect", "\033[31m", "at least one case has a wrong answer or none"},
+    {"tampered", "\033[35m", "what it reported or did cannot be true, or reached for what is not its own"},
+    {"broken", "\033[31m", "it does not build, crashes, hangs or exceeds a limit"},
+};
+
+static const struct {
+    const char *name, *meaning;
+} classes[] = {
+    {"none", "both screens pass"},
+    {"library-gap", "it keeps up with the library, yet both are far from what the device can do: there is headroom"},
+    {"library-ahead",
+     "it is near the roofline and still behind the library: the work model or another algorithm explains it"},
+    {"authoring-defect",
+     "it is behind the library and the roofline, and a finding below names the cause in the source"},
+    {"structural-residual",
+     "it is behind the library and the roofline, and no finding explains it: code generation or tuning"},
+};
+
+const char *kg_verdict_meaning(const char *verdict) {
+    for (size_t i = 0; i < sizeof verdicts / sizeof *verdicts; i++)
+        if (!strcmp(verdict, verdicts[i].name)) return verdicts[i].meaning;
+    return NULL;
+}
+
+const char *kg_color_of(const char *verdict, bool color) {
+    for (size_t i = 0; color && i < sizeof verdicts / sizeof *verdicts; i++)
+        if (!strcmp(verdict, verdicts[i].name)) return verdicts[i].color;
+    return "";
+}
+
+const char *kg_class_meaning(const char *class_name) {
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
+        if (!strcmp(class_name, classes[i].name)) return classes[i].meaning;
+    return NULL;
+}
+
+// Least value of a field over the cases; those at the launch floor are not screened, so they count only when all are.
+static const json_t *least(const json_t *cases, const char *field, bool with_latency) {
+    const json_t *found = NULL;
+    double value = INFINITY;
+    size_t i;
+    json_t *c;
+    json_array_foreach(cases, i, c) {
+        const char *bound = kg_field_text(c, "bound");
+        double v = kg_field_number(c, field);
+        if (isnan(v) || v >= value || (!with_latency && bound && !strcmp(bound, "latency"))) continue;
+        value = v;
+        found = c;
+    }
+    return found;
+}
+
+static const json_t *case_named(const json_t *cases, const char *name) {
+    size_t i;
+    json_t *c;
+    json_array_foreach(cases, i, c) {
+        const char *n = kg_field_text(c, "case");
+        if (n && name && !strcmp(n, name)) return c;
+    }
+    return NULL;
+}
+
+const json_t *kg_worst_case(const json_t *record) {
+    const json_t *cases = kg_field(record, "performance.cases");
+    const json_t *named = case_named(cases, kg_field_text(record, "performance.worst_case"));
+    if (named) return named;
+    const char *library = kg_field_text(record, "screens.library");
+    bool by_library = library && !strcmp(library, "fail");
+    const char *fields[] = {by_library ? "lre" : "utilization", by_library ? "utilization" : "lre"};
+    for (int i = 0; i < 4; i++) {
+        const json_t *c = least(cases, fields[i % 2], i >= 2);
+        if (c) return c;
+    }
+    return NULL;
+}
+
+static void add_number(kg_text *t, const char *before, char *number, const char *after) {
+    if (*number) kg_text_add(t, "%s%s%s", before, number, after);
+    free(number);
+}
+
+static char *why_slow(const json_t *r) {
+    kg_text t = {0};
+    const char *message = kg_field_text(json_array_get(kg_field(r, "findings"), 0), "message");
+    const json_t *c = kg_worst_case(r);
+    const char *name = kg_field_text(c, "case"), *baseline = kg_field_text(c, "baseline"),
+               *bound = kg_field_text(c, "bound");
+    if (message) kg_text_add(&t, "%s; ", message);
+    kg_text_add(&t, "worst %s:", name ? name : "case");
+    add_number(&t, " ", kg_show_time(kg_field_number(c, "time_us")), "");
+    if (baseline && !isnan(kg_field_number(c, "baseline_us"))) {
+        add_number(&t, ", ", kg_show_time(kg_field_number(c, "baseline_us")), " in ");
+        kg_text_add(&t, "%s", baseline);
+    }
+    add_number(&t, ", limit ", kg_show_time(kg_field_number(c, "sol_us")), "");
+    if (bound) kg_text_add(&t, " (%s)", bound);
+    return t.data;
+}
+
+static char *why_incorrect(const json_t *r) {
+    kg_text t = {0};
+    const char *why = kg_field_text(r, "correctness.why"), *name = kg_field_text(r, "correctness.worst.case");
+    double times = kg_field_number(r, "correctness.worst.error_over_bound");
+    double failed = kg_field_number(r, "correctness.failed"), cases = kg_field_number(r, "correctness.cases");
+    if (!why) why = kg_field_text(r, "error");
+    if (!isnan(failed) && !isnan(cases)) kg_text_add(&t, "%.0f of %.0f cases wrong; ", failed, cases);
+    if (why && name && !strstr(why, name)) kg_text_add(&t, "%s: %s", name, why);
+    else if (why) kg_text_add(&t, "%s", why);
+    else if (name && !isnan(times)) kg_text_add(&t, "%s: error %.3g times its bound", name, times);
+    else kg_text_add(&t, "%s", name ? name : "a wrong answer");
+    return t.data;
+}
+
+static char *why_tampered(const json_t *r) {
+    const json_t *v = json_array_get(kg_field(r, "integrity.violations"), 0);
+    const char *family = kg_field_text(v, "family"), *evidence = kg_field_text(v, "evidence");
+    if (!family && !evidence) return kg_strdup("no evidence recorded");
+    return kg_format("%s%s%s", family ? family : "", family && evidence ? ": " : "", evidence ? evidence : "");
+}
+
+static char *why_broken(const json_t *r) {
+    const char *paths[] = {"error", "correctness.why", "build.log"};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        const char *s = kg_field_text(r, paths[i]);
+        if (s && *s) return kg_format("%.*s", (int)strcspn(s, "\n"), s);
+    }
+    return kg_strdup("no reason recorded");
+}
+
+char *kg_why(const json_t *record) {
+    static const struct {
+        const char *verdict;
+        char *(*why)(const json_t *);
+    } reasons[] = {
+        {"slow", why_slow}, {"incorrect", why_incorrect}, {"tampered", why_tampered}, {"broken", why_broken}};
+    const char *verdict = kg_field_text(record, "verdict");
+    for (size_t i = 0; verdict && i < sizeof reasons / sizeof *reasons; i++)
+        if (!strcmp(verdict, reasons[i].verdict)) return reasons[i].why(record);
+    return NULL;
+}

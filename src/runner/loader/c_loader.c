@@ -1,0 +1,62 @@
+// C candidates: a shared object with one destination-passing function.
+#include <dlfcn.h>
+#include <stdlib.h>
+
+#include "kgate/kernel.h"
+#include "runner/runner.h"
+
+typedef struct {
+    void *library;
+    void (*entry)(void);
+    kg_native *args;
+} c_candidate;
+
+static void *find_entry(void *library, const kg_load_request *r, const char **name) {
+    const char *names[] = {r->entry, r->entry ? NULL : r->task, r->entry ? NULL : "kernel_function"};
+    for (size_t i = 0; i < 3; i++) {
+        void *f = names[i] ? dlsym(library, names[i]) : NULL;
+        if (f) return *name = names[i], f;
+    }
+    return NULL;
+}
+
+static int c_load(const kg_load_request *r, void **self, char **entry, kg_error *err) {
+    void *library = dlopen(r->path, RTLD_NOW | RTLD_LOCAL);
+    if (!library) return kg_fail(err, KG_ERR_CANDIDATE, "%s", dlerror());
+    const char *name = NULL;
+    void *f = find_entry(library, r, &name);
+    if (!f) {
+        dlclose(library);
+        const char *wanted = r->entry ? r->entry : r->task ? r->task : "kernel_function";
+        return kg_fail(err, KG_ERR_CANDIDATE, "no function `%s` in it: define it, or name another with a comment "
+                       "`kgate: entry=NAME`", wanted);
+    }
+    c_candidate *c = kg_alloc(sizeof *c);
+    c->library = library;
+    *(void **)&c->entry = f;
+    *self = c;
+    *entry = kg_strdup(name);
+    return 0;
+}
+
+static int c_prepare(void *self, const kg_run_case *rc, kg_error *err) {
+    c_candidate *c = self;
+    kg_native_free(c->args);
+    c->args = NULL;
+    return kg_native_prepare(rc, kDLCPU, 0, false, NULL, &c->args, err);
+}
+
+static int c_call(void *self, int slot, kg_error *err) {
+    c_candidate *c = self;
+    return kg_native_call(c->args, slot, c->entry, err);
+}
+
+static void c_unload(void *self) {
+    c_candidate *c = self;
+    kg_native_free(c->args);
+    dlclose(c->library);
+    free(c);
+}
+
+const kg_loader kg_c_loader = {
+    .language = "c", .load = c_load, .prepare = c_prepare, .call = c_call, .unload = c_unload};

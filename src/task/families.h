@@ -1,0 +1,67 @@
+// What tasks of one family share: cases, output shapes, work models. A task file says what is its own and calls these.
+#ifndef KG_FAMILIES_H
+#define KG_FAMILIES_H
+
+#include "task/task.h"
+
+#define KG_NORMAL(mean, deviation) ((kg_fill){KG_FILL_NORMAL, (mean), (deviation)})
+#define KG_UNIFORM(low, high) ((kg_fill){KG_FILL_UNIFORM, (low), (high)})
+#define KG_INTEGERS(low, high) ((kg_fill){KG_FILL_INT, (low), (high)})
+#define KG_OUTLIERS(mean, deviation) ((kg_fill){KG_FILL_OUTLIERS, (mean), (deviation)})
+#define KG_SPECIALS(mean, deviation) ((kg_fill){KG_FILL_SPECIALS, (mean), (deviation)})
+#define KG_LOGSCALE(low, high) ((kg_fill){KG_FILL_LOGSCALE, (low), (high)})
+
+// ---- strides --------------------------------------------------------------------------------------
+// A tensor whose dimensions i and j are swapped in memory (as x.transpose(i, j) of a contiguous one).
+kg_tensor kg_tensor_transposed(kg_dtype t, int ndim, const int64_t *shape, int i, int j);
+// Every step-th element along the last dimension of a wider contiguous tensor (as x[..., ::step]).
+kg_tensor kg_tensor_stepped(kg_dtype t, int ndim, const int64_t *shape, int64_t step);
+// Dimension i expanded: stride 0 (as x.expand()).
+kg_tensor kg_tensor_expanded(kg_dtype t, int ndim, const int64_t *shape, int i);
+
+// ---- types ----------------------------------------------------------------------------------------
+// PyTorch's type promotion of n arguments: tensors with dimensions decide, then 0-dimensional ones, then Numbers, where
+// a later group only counts when its category (bool < integer < floating) is higher. A Number is a Python float.
+kg_dtype kg_promote_args(const kg_arg *const *args, int n);
+kg_dtype kg_promote(kg_dtype a, kg_dtype b);
+// What true functions (exp, tanh, ...) make of a dtype: integers and bool give float32.
+kg_dtype kg_float_of(kg_dtype t);
+
+// ---- infer ----------------------------------------------------------------------------------------
+int kg_infer_same(const kg_task *t, kg_case *c);       // as args[0]; with `inplace` true, outs[0] is args[0]
+int kg_infer_float(const kg_task *t, kg_case *c);      // args[0]'s shape, kg_float_of
+int kg_infer_broadcast(const kg_task *t, kg_case *c);  // all KG_IN tensors broadcast and promoted
+
+// ---- work -----------------------------------------------------------------------------------------
+// Compulsory bytes; `plain` and `special` operations for each element of the first output.
+void kg_work_map(const kg_task *t, const kg_case *c, kg_work *w, double plain, double special);
+// Unit that does plain arithmetic on this dtype outside the matrix units: halves are computed in fp32.
+kg_unit kg_plain_unit(kg_dtype t);
+
+// ---- cases ----------------------------------------------------------------------------------------
+// One-tensor functions. dtypes[0] is the principal one: it gets every shape, the others a few.
+typedef struct {
+    const kg_dtype *dtypes;   // ends with KG_DTYPES
+    kg_fill fill;             // ordinary values
+    kg_fill wide;             // magnitudes across many octaves, as the function bears
+    bool no_specials;
+} kg_unary_family;
+// Parameter "input"; cases with out= where the task has that parameter.
+void kg_unary_cases(kg_cases *b, const kg_unary_family *f);
+
+// Functions of several broadcast tensors or Numbers.
+typedef struct {
+    const char *const *params;  // names, ends with NULL; the first is always a tensor
+    const kg_dtype *dtypes;     // as above
+    kg_fill fill;
+    double number;              // used where a Number stands for a tensor
+    bool mixed;                 // dtypes may be mixed and the others may be Numbers
+} kg_nary_family;
+void kg_nary_cases(kg_cases *b, const kg_nary_family *f);
+
+// Timed sizes: 2^12 .. 2^27 on CUDA (those of the public benchmark), 2^14 .. 2^24 on the CPU (past a 32 MiB cache),
+// stopping where `tensors` tensors of them take 256 MB. One dimension.
+void kg_timed_sizes(kg_cases *b, kg_dtype t, int tensors, void (*set)(kg_case *c, const kg_task *t, kg_dtype d, int64_t n,
+                    const void *ctx), const void *ctx);
+
+#endif

@@ -1,0 +1,12 @@
+// mul_bf16(input, other, *, out=None) -> Tensor
+#include "task/activations.h"
+
+static int cases(kg_cases *b) { return kg_mul_variant_cases(b, KG_BF16); }
+
+const kg_task kg_task_kbx_mul_bf16 = {
+    .name = "mul_bf16",
+    .signature = "mul_bf16(input, other, *, out=None) -> Tensor",
+    .summary = "Elementwise product of two broadcast tensors, or of a tensor and a Number, in bfloat16 alone.",
+    .cases = cases,
+    KG_MUL_TASK,
+};

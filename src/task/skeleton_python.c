@@ -1,0 +1,109 @@
+// A kernel to start from, in Python: the library's own function under the task's signature, or for elementwise tasks a
+// small Triton kernel.
+#include <string.h>
+
+#include "task/families.h"
+#include "task/skeleton.h"
+
+static bool python_gets(const kg_param *p) { return !p->native_only && p->role != KG_STATE; }
+
+static void add_default(kg_text *out, const kg_param *p) {
+    if (p->nullable && !p->has_default) kg_text_add(out, "=None");
+    else if (p->kind == KG_P_STR) kg_text_add(out, "='%s'", p->text ? p->text : "");
+    else if (p->kind == KG_P_BOOL) kg_text_add(out, "=%s", p->number != 0 ? "True" : "False");
+    else kg_text_add(out, "=%.17g", p->number);
+}
+
+static bool by_keyword(const kg_param *p) { return p->keyword || p->optional; }
+
+// "def softmax(input, dim, *, dtype=None):"
+static void add_def(kg_text *out, const kg_task *t) {
+    const char *comma = "";
+    kg_text_add(out, "def %s(", t->name);
+    for (const kg_param *p = t->params; p->name; p++)
+        if (python_gets(p) && !by_keyword(p)) kg_text_add(out, "%s%s", comma, p->name), comma = ", ";
+    bool star = false;
+    for (const kg_param *p = t->params; p->name; p++) {
+        if (!python_gets(p) || !by_keyword(p)) continue;
+        kg_text_add(out, "%s%s%s", comma, star ? "" : "*, ", p->name);
+        star = true;
+        comma = ", ";
+        if (p->optional) add_default(out, p);
+    }
+    kg_text_add(out, "):\n");
+}
+
+// Passes on what was given: a None means the default.
+static void add_call(kg_text *out, const kg_task *t) {
+    kg_text_add(out, "    given = dict(");
+    const char *comma = "";
+    for (const kg_param *p = t->params; p->name; p++)
+        if (python_gets(p) && by_keyword(p)) kg_text_add(out, "%s%s=%s", comma, p->name, p->name), comma = ", ";
+    kg_text_add(out, ")\n    return library(");
+    for (const kg_param *p = t->params; p->name; p++)
+        if (python_gets(p) && !by_keyword(p)) kg_text_add(out, "%s, ", p->name);
+    kg_text_add(out, "**{k: v for k, v in given.items() if v is not None})\n");
+}
+
+static void add_head(kg_text *out, const kg_task *t) {
+    kg_text_add(out, "# kgate: task=%s\n#\n# %s\n# %s\n#\n# A start: right, and no faster than the library.\n", t->name,
+                t->signature, t->summary);
+}
+
+int kg_python_skeleton(kg_text *out, const kg_task *t, kg_error *err) {
+    if (!t->torch_baseline)
+        return kg_fail(err, KG_ERR_CANNOT, "task %s has no Python skeleton: no library has it; use c or cuda", t->name);
+    add_head(out, t);
+    kg_text_add(out, "import torch\nimport torch.nn.functional as F\n\n");
+    if (t->convention == KG_CALL_OPTIMIZER) {
+        kg_text_add(out, "%s = %s\n", t->name, t->torch_baseline);
+        return 0;
+    }
+    kg_text_add(out, "library = %s\n\n\n", t->torch_baseline);
+    add_def(out, t);
+    add_call(out, t);
+    return 0;
+}
+
+static bool has_param(const kg_task *t, const char *name) {
+    for (const kg_param *p = t->params; p->name; p++)
+        if (strcmp(p->name, name) == 0) return true;
+    return false;
+}
+
+static void triton_elementwise(kg_text *out, const kg_task *t) {
+    add_head(out, t);
+    kg_text_add(out, "import torch\nimport triton\nimport triton.language as tl\n%s\n\n",
+                strstr(t->triton_expr, "libdevice") ? "from triton.language.extra import libdevice\n" : "");
+    kg_text_add(out,
+                "@triton.jit\n"
+                "def _kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):\n"
+                "    at = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)\n"
+                "    x = tl.load(x_ptr + at, mask=at < n)\n"
+                "    if x.dtype != tl.float64:\n"
+                "        x = x.to(tl.float32)\n"
+                "    tl.store(out_ptr + at, (%s).to(out_ptr.dtype.element_ty), mask=at < n)\n\n\n",
+                t->triton_expr);
+    add_def(out, t);
+    kg_text_add(out, "    x = input.contiguous()\n");
+    kg_text_add(out, t->infer == kg_infer_same
+                         ? "    result = torch.empty_like(x)\n"
+                         : "    result = torch.empty_like(x, dtype=x.dtype if x.is_floating_point() else torch.float32)\n");
+    kg_text_add(out,
+                "    if x.numel():\n"
+                "        _kernel[(triton.cdiv(x.numel(), 256),)](x, result, x.numel(), BLOCK=256)\n");
+    if (has_param(t, "inplace")) kg_text_add(out, "    if inplace:\n        return input.copy_(result)\n");
+    if (has_param(t, "out")) kg_text_add(out, "    if out is not None:\n        return out.copy_(result)\n");
+    kg_text_add(out, "    return result\n");
+}
+
+int kg_triton_skeleton(kg_text *out, const kg_task *t, kg_error *err) {
+    if (t->triton_expr) {
+        triton_elementwise(out, t);
+        return 0;
+    }
+    // Not one element from one element: the plain form, to be replaced piece by piece.
+    if (kg_python_skeleton(out, t, err)) return -1;
+    kg_text_add(out, "\n\n# Put Triton kernels in its place: `import triton` and `import triton.language as tl`.\n");
+    return 0;
+}
