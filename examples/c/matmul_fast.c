@@ -7,6 +7,7 @@
  * Any strides and batch shapes take this path for float32; other dtypes take a plain loop in double.
  */
 #include <kgate/kernel.h>
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -120,17 +121,11 @@ typedef struct {
     int64_t a_row, a_col, b_row, b_col;
 } shapes;
 
-static int64_t stride_of(const DLTensor *t, int dim) {
-    int64_t s = 1;
-    if (t->strides) return t->strides[dim];
-    for (int i = dim + 1; i < t->ndim; i++) s *= t->shape[i];
-    return s;
-}
-
 static shapes look(const DLTensor *a, const DLTensor *b, const DLTensor *out) {
-    shapes s = {1, 1, a->shape[a->ndim - 1], 1, 0, stride_of(a, a->ndim - 1), stride_of(b, b->ndim > 1 ? b->ndim - 2 : 0), 0};
-    if (a->ndim > 1) s.M = a->shape[a->ndim - 2], s.a_row = stride_of(a, a->ndim - 2);
-    if (b->ndim > 1) s.N = b->shape[b->ndim - 1], s.b_col = stride_of(b, b->ndim - 1);
+    shapes s = {1, 1, a->shape[a->ndim - 1], 1, 0, kg_stride(a, -1),
+                kg_stride(b, b->ndim > 1 ? -2 : -1), 0};
+    if (a->ndim > 1) s.M = a->shape[a->ndim - 2], s.a_row = kg_stride(a, -2);
+    if (b->ndim > 1) s.N = b->shape[b->ndim - 1], s.b_col = kg_stride(b, -1);
     int batch_dims = out->ndim - (a->ndim > 1) - (b->ndim > 1);
     for (int i = 0; i < batch_dims; i++) s.batches *= out->shape[i];
     return s;
@@ -140,19 +135,13 @@ static shapes look(const DLTensor *a, const DLTensor *b, const DLTensor *out) {
 static int64_t batch_at(const DLTensor *t, int own, const DLTensor *out, int batch_dims, int64_t n) {
     int64_t at = 0;
     for (int i = batch_dims - 1, j = t->ndim - own - 1; i >= 0; i--, j--) {
-        if (j >= 0 && t->shape[j] != 1) at += n % out->shape[i] * stride_of(t, j);
+        if (j >= 0 && t->shape[j] != 1) at += n % out->shape[i] * kg_stride(t, j);
         n /= out->shape[i];
     }
     return at;
 }
 
-static double element(const DLTensor *t, int64_t at) {
-    int64_t one = 1, far = 1;
-    DLTensor flat = *t; /* the same memory as one long vector: element `at` of storage */
-    flat.ndim = 1, flat.shape = &far, flat.strides = &one;
-    flat.byte_offset += (uint64_t)at * (t->dtype.bits / 8);
-    return kg_get(&flat, 0);
-}
+static float *floats(const DLTensor *t) { return (float *)((char *)t->data + t->byte_offset); }
 
 int matmul(const DLTensor *input, const DLTensor *other, DLTensor *out) {
     shapes s = look(input, other, out);
@@ -168,38 +157,25 @@ int matmul(const DLTensor *input, const DLTensor *other, DLTensor *out) {
             int64_t a = batch_at(input, own_a, out, batch_dims, n) + i * s.a_row;
             int64_t b = batch_at(other, own_b, out, batch_dims, n) + j * s.b_col;
             double sum = 0;
-            for (int64_t k = 0; k < s.K; k++) sum += element(input, a + k * s.a_col) * element(other, b + k * s.b_row);
+            for (int64_t k = 0; k < s.K; k++) sum += kg_get_at(input, a + k * s.a_col) * kg_get_at(other, b + k * s.b_row);
             kg_put(out, e, sum);
         }
         return 0;
     }
 
-    int64_t kc = min64(KC, s.K), columns = min64(NC, (s.N + NR - 1) / NR * NR);
-    float *bp = aligned_alloc(64, (size_t)((columns * kc * 4 + 63) / 64 * 64));
-    int failed = bp == NULL;
-#pragma omp parallel reduction(|| : failed)
-    {
-        int64_t me = 0, team = 1;
-#ifdef _OPENMP
-        extern int omp_get_thread_num(void), omp_get_num_threads(void);
-        me = omp_get_thread_num(), team = omp_get_num_threads();
-#endif
-        float *ap = aligned_alloc(64, (size_t)(MC * kc * 4 + 63) / 64 * 64);
-        failed = failed || ap == NULL;
-        /* a thread without memory still has to meet the others at the barriers, so it takes the team with it */
-        static int any;
-#pragma omp single
-        any = 0;
-#pragma omp atomic
-        any |= failed;
-#pragma omp barrier
-        for (int64_t n = 0; n < s.batches && !any; n++) {
-            mat a = {(const float *)kg_data(input) + batch_at(input, own_a, out, batch_dims, n), s.a_row, s.a_col};
-            mat b = {(const float *)kg_data(other) + batch_at(other, own_b, out, batch_dims, n), s.b_row, s.b_col};
-            product(a, b, (float *)kg_data(out) + n * s.M * s.N, s.M, s.N, s.K, ap, bp, me, team);
-        }
-        free(ap);
+    /* one piece of memory: the shared panel of B, then a panel of A for each thread */
+    int64_t kc = min64(KC, s.K), b_size = min64(NC, (s.N + NR - 1) / NR * NR) * kc, a_size = MC * kc;
+    int team = omp_get_max_threads();
+    float *packed = aligned_alloc(64, (size_t)((b_size + a_size * team) * 4 + 63) / 64 * 64);
+    if (!packed) return 1;
+#pragma omp parallel num_threads(team)
+    for (int64_t n = 0; n < s.batches; n++) {
+        mat a = {floats(input) + batch_at(input, own_a, out, batch_dims, n), s.a_row, s.a_col};
+        mat b = {floats(other) + batch_at(other, own_b, out, batch_dims, n), s.b_row, s.b_col};
+        int me = omp_get_thread_num();
+        product(a, b, floats(out) + n * s.M * s.N, s.M, s.N, s.K, packed + b_size + me * a_size, packed, me,
+                omp_get_num_threads());
     }
-    free(bp);
-    return failed;
+    free(packed);
+    return 0;
 }

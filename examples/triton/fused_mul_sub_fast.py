@@ -1,5 +1,7 @@
 # kgate: task=fused_mul_sub
 """input * other_mul - alpha * other_sub in one pass, where PyTorch eager makes two and a temporary."""
+import struct
+
 import torch
 import triton
 import triton.language as tl
@@ -35,8 +37,8 @@ def parts(value):
     """A number as the sum of two float32 values, 48 bits in all."""
     if isinstance(value, torch.Tensor):
         return 0.0, 0.0
-    high = torch.tensor(float(value), dtype=torch.float32, device="cpu").item()
-    return high, float(value) - high if abs(high) < float("inf") else 0.0
+    high = struct.unpack("f", struct.pack("f", value))[0]
+    return high, value - high
 
 
 def compute_type(dtype):

@@ -64,6 +64,7 @@ static json_t *argument(const kg_param *p, const kg_arg *a, const kg_place *plac
     set_flag(o, "none", none);
     set_flag(o, "absent", a->absent);
     set_flag(o, "scalar", a->scalar);
+    if (p->kind == KG_P_INTS && a->s) json_object_set_new(o, "text", json_string(a->s));
     if (place->present) json_object_set_new(o, "tensor", tensor(&a->tensor, place));
     else if (!none && (p->kind != KG_P_TENSOR || a->scalar)) json_object_set_new(o, "value", value(a));
     return o;

@@ -75,7 +75,10 @@ static int start_zygote(kg_launcher *l, int theirs, kg_error *err) {
     // -u -B: nothing is buffered or written beside the scripts.
     char *argv[] = {l->python, "-uB", script, "--lib", lib, "--control-fd", "3", l->interpret ? "--interpret" : NULL, NULL};
     kg_process p = {.argv = argv, .out = l->zygote_log, .control = theirs, .search_path = true};
-    int failed = kg_process_start(&p, &l->zygote_pid, err);
+    kg_error why = {0};
+    int failed = kg_process_start(&p, &l->zygote_pid, &why);
+    if (failed) kg_fail(err, KG_ERR_CANNOT, "no Python: %s: install it or name one with --python", why.text);
+    kg_error_clear(&why);
     free(script);
     free(lib);
     return failed;
@@ -156,8 +159,11 @@ const char *kg_launcher_python_info(kg_launcher *l, kg_error *err) { return open
 static int spawn_python(kg_launcher *l, const char *scratch, int theirs, int *pid, kg_error *err) {
     if (open_zygote(l, err)) return -1;
     json_t *answer = NULL;
-    if (ask(l, json_pack("{s:s, s:s}", "op", "spawn", "scratch", scratch), theirs, l->start_timeout_s, &answer, err)) {
-        stop_zygote(l);   // the next candidate gets a fresh one
+    kg_error why = {0};
+    if (ask(l, json_pack("{s:s, s:s}", "op", "spawn", "scratch", scratch), theirs, l->start_timeout_s, &answer, &why)) {
+        kg_fail(err, why.code, "%s", why.text);
+        if (why.code != KG_ERR_CANNOT) stop_zygote(l);   // it said nothing: the next candidate gets a fresh one
+        kg_error_clear(&why);
         return -1;
     }
     json_int_t n = json_integer_value(json_object_get(answer, "pid"));

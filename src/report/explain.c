@@ -101,14 +101,17 @@ static void one_case(const json_t *c, FILE *to) {
 
 static void performance(const json_t *r, FILE *to) {
     const json_t *cases = kg_field(r, "performance.cases"), *skipped = kg_field(r, "performance.not_screened");
+    const json_t *not_timed = kg_field(r, "performance.not_timed");
     const char *settings = kg_field_text(r, "performance.baseline_settings");
     size_t i;
     json_t *c;
-    if (!json_array_size(cases)) return;
+    if (!json_array_size(cases) && !json_array_size(not_timed)) return;
     fputs("\nTime\n", to);
     json_array_foreach(cases, i, c) one_case(c, to);
     if (settings) kg_wrap(to, 2, "Baseline: %s", settings);
     json_array_foreach(skipped, i, c) if (json_is_string(c)) kg_wrap(to, 2, "Not screened: %s", json_string_value(c));
+    json_array_foreach(not_timed, i, c)
+        kg_wrap(to, 2, "Not timed: %s: %s", or_unknown(kg_field_text(c, "case")), or_unknown(kg_field_text(c, "why")));
 }
 
 static void screen(const json_t *r, FILE *to, const char *name, const char *value, const char *means) {

@@ -124,6 +124,7 @@ static int parse_arg(const json_t *o, const kg_arenas *arenas, int slots, kg_run
     a->absent = flag(o, "absent");
     a->scalar = flag(o, "scalar");
     const json_t *value = json_object_get(o, "value");
+    if (a->kind == KG_P_INTS && text_of(o, "text")) a->s = kg_strdup(text_of(o, "text"));
     if (a->kind != KG_P_TENSOR) return a->none ? 0 : parse_value(value, a, err);
     if (a->none || a->absent) return 0;
     if (a->scalar) return parse_value(value, a, err);

@@ -36,7 +36,8 @@
 //     flags, only when true: "optional","nullable","keyword","native_only","none","absent","scalar"
 //     kind tensor: "tensor":TENSOR, or with "scalar" a Python number in "value"; neither when none or absent
 //     other kinds: "value", also when absent (the default); null when none. A number that JSON lacks is the string
-//     "nan", "inf" or "-inf". ints, floats: a list; with "scalar" a list of one, given as a bare number
+//     "nan", "inf" or "-inf". ints, floats: a list; with "scalar" a list of one, given as a bare number. ints with
+//     "text": Python passes the text (padding='same'), C the list
 //   TENSOR: {"dtype":"float32", "shape":[...], "strides":[...], "arena":"in"|"out", "offset":bytes, "slot_stride":bytes}
 //     outs[0] with alias_first_out has no place of its own: it lies where args[0] lies.
 //

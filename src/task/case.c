@@ -192,6 +192,10 @@ static void add_value_name(kg_text *out, const kg_arg *a) {
         case KG_P_DTYPE: kg_text_add(out, "%s", a->s); return;
         default: break;
     }
+    if (a->s) {  // ints given as a text
+        kg_text_add(out, "%s", a->s);
+        return;
+    }
     if (!a->scalar) kg_text_add(out, "(");
     for (int i = 0; i < a->n; i++) {
         if (i) kg_text_add(out, ",");

@@ -59,6 +59,7 @@ char *kg_task_c_prototype(const kg_task *t, bool cuda) {
 static void add_default(kg_text *out, const kg_param *p) {
     if (p->nullable && !p->has_default) kg_text_add(out, ", default None");
     else if (p->kind == KG_P_STR || p->kind == KG_P_DTYPE) kg_text_add(out, ", default '%s'", p->text ? p->text : "");
+    else if (p->kind == KG_P_FLOATS) kg_text_add(out, ", with a default");
     else if (p->kind == KG_P_BOOL) kg_text_add(out, ", default %s", p->number != 0 ? "True" : "False");
     else kg_text_add(out, ", default %g", p->number);
 }

@@ -8,7 +8,7 @@
 static bool python_gets(const kg_param *p) { return !p->native_only && p->role != KG_STATE; }
 
 static void add_default(kg_text *out, const kg_param *p) {
-    if (p->nullable && !p->has_default) kg_text_add(out, "=None");
+    if ((p->nullable && !p->has_default) || p->kind == KG_P_FLOATS) kg_text_add(out, "=None");
     else if (p->kind == KG_P_STR) kg_text_add(out, "='%s'", p->text ? p->text : "");
     else if (p->kind == KG_P_BOOL) kg_text_add(out, "=%s", p->number != 0 ? "True" : "False");
     else kg_text_add(out, "=%.17g", p->number);

@@ -56,7 +56,7 @@ typedef struct {
     kg_fill fill;
     int64_t i;            // KG_P_INT, KG_P_BOOL
     double f;
-    const char *s;        // KG_P_STR: static; KG_P_DTYPE: kg_dtype_name()
+    const char *s;        // KG_P_STR: static; KG_P_DTYPE: kg_dtype_name(); KG_P_INTS: what Python passes instead, or NULL
     int n;                // KG_P_INTS, KG_P_FLOATS
     int64_t ints[KG_MAX_INTS];
     double floats[KG_MAX_INTS];

@@ -100,7 +100,7 @@ static void fill(const kg_task *t, const kg_case *c, memory *m, int turn) {
         kg_fill_range(&poison, c->outs[i].dtype, 0, 0, stored(&c->outs[i]), m->outs[i]);
 }
 
-static void call_skeleton(const kg_task *t, kg_case *c, memory *m, adapter fn) {
+static void call_skeleton(const kg_task *t, kg_case *c, memory *m, adapter fn, int turn) {
     void *a[KG_MAX_ARGS + KG_MAX_OUTS];
     DLTensor tensors[KG_MAX_ARGS + KG_MAX_OUTS];
     kg_ints ints[KG_MAX_ARGS];
@@ -109,8 +109,11 @@ static void call_skeleton(const kg_task *t, kg_case *c, memory *m, adapter fn) {
     for (int i = 0; i < c->n_args; i++) {
         kg_arg *g = &c->args[i];
         if (!kg_c_gets(&t->params[i])) continue;
+        // Optimizers: 1 on the first call on a state, then 2, ...
+        if (strcmp(t->params[i].name, "call_number") == 0) g->i = turn + 1;
         void **to = &a[n++];
-        if (g->none || (g->absent && g->kind == KG_P_TENSOR)) {
+        // A bool has no None in C: false.
+        if (g->kind != KG_P_BOOL && (g->none || (g->absent && g->kind == KG_P_TENSOR))) {
             *to = NULL;
             continue;
         }
@@ -251,7 +254,7 @@ static void judge_case(const kg_task *t, kg_case *c, adapter fn, tally *sum, boo
             before[turn].args[i] = copy_of(m.args[i], kg_span_bytes(&c->args[i].tensor) + 8);
             calls[turn].args[i] = (kg_view){c->args[i].tensor, before[turn].args[i]};
         }
-        call_skeleton(t, c, &m, fn);
+        call_skeleton(t, c, &m, fn, turn);
     }
     for (int which = 0; which < answers; which++) judge_answer(&calls[c->calls - 1], &m, which, sum, caught);
     sum->cases++;

@@ -127,6 +127,8 @@ class ArgSpec:
         value = {"int": a.i, "float": a.f, "bool": bool(a.i), "str": text(a.s),
                  "dtype": text(a.s), "ints": tuple(a.ints[:n]),
                  "floats": tuple(a.floats[:n]), "tensor": a.f}[kind]
+        if kind == "ints" and a.s:  # conv2d's padding='same': C alone gets the ints
+            value = text(a.s)
         given = kind == "tensor" and not (a.none or a.absent or a.scalar)
         return cls(text(a.name), kind, value, TensorSpec.read(a.tensor) if given else None,
                    ROLES[a.role], optional=a.optional, keyword=a.keyword,

@@ -108,7 +108,8 @@ static void work(const kg_task *t, const kg_case *c, kg_work *w) {
     const double m = in->ndim ? (double)in->shape[dim] : 1;
     const double distinct = m > 0 ? -m * expm1(n * log1p(-1 / m)) : 0;
     const double rows = n > 0 ? written * fmin(1, (m > 1 ? distinct : 1) / n) : 0;
-    *w = (kg_work){.bytes_read = rows + (double)kg_span_bytes(index), .bytes_written = written};
+    const double indices = (double)kg_span_bytes(index), all = (double)kg_case_input_bytes(c, t);
+    *w = (kg_work){.bytes_read = fmin(rows + indices, all), .bytes_written = written};
 }
 
 const kg_task kg_task_kbx_index_select = {

@@ -1,0 +1,433 @@
+"""kgate as a user meets it: every bad input gets one clear line and the right exit code, and the rest is judged.
+
+KGATE names the program; without it, build/kgate beside this tree.
+"""
+
+import csv
+import io
+import json
+import os
+import re
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree as ElementTree
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+KGATE = os.environ.get("KGATE", os.path.join(ROOT, "build", "kgate"))
+
+HEAD = "// kgate: task=relu\n#include <kgate/kernel.h>\n#include <stdlib.h>\n"
+ENTRY = "int relu(const DLTensor *input, bool inplace, DLTensor *out) {\n    (void)input, (void)inplace, (void)out;\n"
+LOOP = "    for (int64_t i = 0; i < kg_elements(out); i++) { double x = kg_get(input, i); kg_put(out, i, %s); }\n"
+RIGHT = HEAD + ENTRY + LOOP % "x > 0 || x != x ? x : 0" + "    return 0;\n}\n"
+WRONG = HEAD + ENTRY + LOOP % "x" + "    return 0;\n}\n"
+NO_BUILD = HEAD + "int relu( {\n"
+CRASH = HEAD + ENTRY + "    *(volatile int *)0 = 1;\n    return 0;\n}\n"
+ENDLESS = HEAD + ENTRY + "    for (volatile int i = 0;; i++) ;\n}\n"
+NO_ENTRY = HEAD + "int other(void) { return 0; }\n"
+RETURNS_7 = HEAD + ENTRY + "    return 7;\n}\n"
+WRONG_SIGNATURE = "// kgate: task=relu\nint relu(int a, int b) { return a + b + 1; }\n"
+DIES_LATER = HEAD + "static int n;\n" + ENTRY + "    if (++n > 9) abort();\n" + LOOP % "x > 0 || x != x ? x : 0" + "    return 0;\n}\n"
+FIELDS = {"schema", "id", "candidate", "task", "suite", "category", "device", "verdict", "class", "build", "correctness",
+          "integrity", "performance", "screens", "findings", "started", "seconds"}
+
+
+class Cli(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="kgate-cli-")
+        self.addCleanup(shutil.rmtree, self.folder, True)
+        self.env = dict(os.environ, KGATE_DB=self.path("results.db"), XDG_CACHE_HOME=self.path("cache"))
+        self.env.pop("NO_COLOR", None)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, name, text):
+        path = self.path(name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as f:
+            f.write(text if isinstance(text, bytes) else text.encode())
+        return name
+
+    def read(self, name):
+        with open(self.path(name), encoding="utf-8") as f:
+            return f.read()
+
+    def kgate(self, *args, code=0, stdin="", env=None):
+        done = subprocess.run([KGATE, *args], cwd=self.folder, env=env or self.env, input=stdin, text=True,
+                              capture_output=True, timeout=120)
+        self.assertEqual(done.returncode, code, f"{args}\n{done.stdout}\n{done.stderr}")
+        return done
+
+    def refused(self, *args, code=2, says=()):
+        """Nothing on stdout, exactly one line on stderr, with these parts."""
+        done = self.kgate(*args, code=code)
+        self.assertEqual(done.stdout, "")
+        self.assertRegex(done.stderr, r"\Akgate: [^\n]+\n\Z")
+        for part in (says,) if isinstance(says, str) else says:
+            self.assertIn(part, done.stderr)
+        return done
+
+    def judge(self, *args, code=0, stdin=""):
+        """Records of `kgate run --check-only --format jsonl`, and what stderr said."""
+        done = self.kgate("run", "--check-only", "--format", "jsonl", *args, code=code, stdin=stdin)
+        return [json.loads(line) for line in done.stdout.splitlines()], done.stderr
+
+    def list_of(self, name, sources):
+        lines = [s if isinstance(s, str) and s.startswith("!") else json.dumps({"task": "relu", "code": s}) for s in sources]
+        return self.write(name, "".join(line.lstrip("!") + "\n" for line in lines))
+
+
+class Usage(Cli):
+    def test_help_teaches_with_examples(self):
+        self.assertIn("kgate run softmax.c", self.kgate("--help").stdout)
+        for command in ("run", "gate", "task", "device", "explain", "results"):
+            text = self.kgate(command, "--help").stdout
+            self.assertIn("usage: kgate " + command, text)
+            self.assertIn("\n  kgate " + command, text)
+            self.assertLessEqual(max(map(len, text.splitlines())), 100, command)
+        self.assertRegex(self.kgate("--version").stdout, r"\Akgate \d+\.\d+\.\d+\n\Z")
+
+    def test_no_or_unknown_command(self):
+        self.assertIn("usage:", self.kgate(code=2).stderr)
+        self.refused("rum", says=("rum", "run"))
+        self.write("relu.c", RIGHT)
+        self.refused("relu.c", says="kgate run relu.c")
+
+    def test_bad_values_name_the_option_and_what_it_takes(self):
+        self.write("relu.c", RIGHT)
+        for args, says in {
+            ("--jobs", "0"): "--jobs 0", ("--jobs", "two"): "whole number", ("--seed", "-1"): "--seed",
+            ("--seed", "99999999999999999999"): "--seed", ("--timeout", "0"): "--timeout", ("--timeout", "nan"): "number",
+            ("--lre-min", "x"): "--lre-min", ("--util-min", "1.5"): "--util-min", ("--util-min", "disk=1"): "memory=",
+            ("--format", "xml"): "junit", ("--cases", "all"): "quick or full", ("--cache", "warm"): "cold or hot",
+            ("--device", "gpu"): "cuda:N", ("--device", "cpu:1"): "cuda:N", ("--baseline", "magic"): "torch-eager",
+            ("--lang", "rust"): "triton", ("--task", "relu2"): "did you mean relu", ("--task", ""): "empty",
+            ("--frob",): "--frob", ("--seed",): "needs a value", ("-x",): "-x", ("--require", "slow"): "--require",
+        }.items():
+            with self.subTest(args=args):
+                self.refused("run", "relu.c", *args, says=says)
+
+    def test_contradictions(self):
+        self.write("relu.c", RIGHT)
+        for args in (("--no-db", "--resume"), ("--no-db", "--db", "x.db"), ("--task", "relu", "--task", "gelu"),
+                     ("--check-only", "--lre-min", "1"), ("--check-only", "--cache", "hot"), ("-o", "relu.c")):
+            with self.subTest(args=args):
+                self.refused("run", "relu.c", *args)
+        self.assertEqual(self.read("relu.c"), RIGHT)
+
+    def test_nothing_to_judge(self):
+        os.mkdir(self.path("none"))
+        self.write("none.jsonl", "\n")
+        self.refused("run", says="no candidate")
+        self.refused("run", "none", says="none")
+        self.refused("run", "none.jsonl", says="none.jsonl")
+
+
+class Devices(Cli):
+    def test_a_device_that_is_not_here(self):
+        self.write("relu.c", RIGHT)
+        self.refused("run", "--device", "cuda:9", "relu.c", code=3, says=("cuda:9", "cpu"))
+        self.refused("device", "--device", "opencl:7", code=3, says="opencl")
+
+    def test_a_language_on_the_wrong_device(self):
+        self.write("relu.cu", "// kgate: task=relu\n__global__ void k() {}\n")
+        self.refused("run", "--device", "cpu", "relu.cu", code=3, says=("relu.cu", "cuda", "--device"))
+
+    def test_listing(self):
+        devices = json.loads(self.kgate("device", "--format", "json").stdout)
+        self.assertIn("cpu", [d["kind"] for d in devices["devices"]])
+        self.assertIn("sandbox", devices)
+
+    def test_candidates_of_absent_devices(self):
+        self.write("k/a.cl", "__kernel void relu() {}\n// kgate: task=relu\n")
+        self.write("k/relu.c", RIGHT)
+        records, notes = self.judge("k")
+        self.assertEqual([r["candidate"]["path"] for r in records], ["k/relu.c"])
+        self.assertRegex(notes, r"\Akgate: 1 skipped[^\n]*k/a\.cl[^\n]*\n\Z")
+        self.refused("run", "--check-only", "k/a.cl", code=3, says="k/a.cl")
+        self.kgate("gate", "--check-only", "k")
+
+
+class Database(Cli):
+    def test_unusable_databases(self):
+        self.write("relu.c", RIGHT)
+        self.write("text.db", "no database " * 1000)
+        os.mkdir(self.path("folder.db"))
+        for db in ("text.db", "folder.db", "text.db/x.db", "/proc/x.db"):
+            with self.subTest(db=db):
+                self.refused("run", "--check-only", "--db", db, "relu.c", code=3, says=(db, "--db"))
+        self.assertEqual(len(self.judge("--no-db", "relu.c")[0]), 1)
+
+    def test_a_newer_schema(self):
+        self.write("relu.c", RIGHT)
+        self.judge("relu.c")
+        db = sqlite3.connect(self.path("results.db"))
+        db.execute("PRAGMA user_version=99")
+        db.close()
+        self.refused("run", "--check-only", "relu.c", code=3, says=("99", "newer"))
+        self.refused("results", code=3, says="newer")
+
+    def test_results(self):
+        self.write("right.c", RIGHT)
+        self.write("wrong.c", WRONG)
+        first = self.judge("right.c", "wrong.c")[0]
+        table = self.kgate("results").stdout
+        self.assertIn(first[0]["id"] + " right.c", table)
+        self.assertEqual(json.loads(self.kgate("results", "--format", "json").stdout), first[::-1])
+        only = json.loads(self.kgate("results", "--verdict", "incorrect", "--format", "json").stdout)
+        self.assertEqual([r["candidate"]["path"] for r in only], ["wrong.c"])
+        self.assertIn("incorrect:", self.kgate("results", "show", first[1]["id"][:6]).stdout)
+        self.assertEqual(json.loads(self.kgate("results", "show", first[1]["id"], "--format", "jsonl").stdout), first[1])
+        self.assertRegex(self.kgate("results", "diff", first[0]["id"], first[1]["id"]).stdout, r"verdict +right +incorrect +changed")
+        self.refused("results", "show", "zzzzzzzz", says="zzzzzzzz")
+        self.refused("results", "diff", first[0]["id"], says="diff A B")
+
+    def test_nothing_stored_yet(self):
+        self.refused("results", code=3, says="results.db")
+
+
+class Tasks(Cli):
+    def test_list_and_show(self):
+        names = [t["task"] for t in json.loads(self.kgate("task", "list", "--format", "json").stdout)]
+        self.assertIn("relu", names)
+        self.assertIn("relu", self.kgate("task", "list").stdout)
+        self.assertIn("int relu(", self.kgate("task", "show", "relu").stdout)
+        self.refused("task", "show", "rellu", says="relu")
+        self.refused("task", "shwo", says="list")
+
+    def test_new_never_overwrites(self):
+        self.kgate("task", "new", "relu", "--lang", "c")
+        self.assertIn("int relu(", self.read("relu.c"))
+        self.write("relu.c", "mine")
+        self.refused("task", "new", "relu", "--lang", "c", says="--force")
+        self.assertEqual(self.read("relu.c"), "mine")
+        self.kgate("task", "new", "relu", "--lang", "c", "--force")
+        self.assertIn("int relu(", self.read("relu.c"))
+        self.refused("task", "new", "relu", says="--lang")
+        self.refused("task", "new", "relu", "--lang", "c", "-o", "no/where.c", code=3, says="no/where.c")
+
+    def test_a_skeleton_is_right(self):
+        self.kgate("task", "new", "relu", "--lang", "c")
+        self.assertEqual(self.judge("relu.c")[0][0]["verdict"], "right")
+
+
+class BadCandidates(Cli):
+    def test_no_such_file_and_the_rest_is_judged(self):
+        self.write("relu.c", RIGHT)
+        records, said = self.judge("absent.c", "relu.c", code=2)
+        self.assertEqual([r["verdict"] for r in records], ["right"])
+        self.assertEqual(said, "kgate: absent.c: no such file: check the path\n")
+
+    def test_unknown_task_names_near_ones(self):
+        self.write("rellu.c", RIGHT.replace("task=relu", ""))
+        self.refused("run", "rellu.c", says=("rellu", "relu", "--task"))
+        self.write("k/rellu.c", RIGHT.replace("task=relu", ""))
+        self.write("k/relu.c", RIGHT)
+        records, said = self.judge("k")
+        self.assertEqual(len(records), 1)
+        self.assertIn("1 skipped, task not known", said)
+
+    def test_files_that_are_no_kernels_are_broken(self):
+        self.write("k/empty.c", "")
+        self.write("k/binary.c", b"int\0\1\2")
+        self.write("k/relu.c", RIGHT)
+        records, _ = self.judge("k")
+        self.assertEqual([r["verdict"] for r in records], ["broken", "broken", "right"])
+        self.assertIn("binary", records[0]["error"])
+        self.assertIn("empty", records[1]["error"])
+
+    @unittest.skipUnless(os.getuid(), "root reads everything")
+    def test_an_unreadable_file(self):
+        os.chmod(self.path(self.write("relu.c", RIGHT)), 0)
+        self.refused("run", "relu.c", code=3, says="relu.c")
+
+    def test_one_bad_line_among_many(self):
+        self.list_of("many.jsonl", [RIGHT] * 12 + ["!{\"task\": oops", "!{\"task\":\"relu\"}", "![]"] + [RIGHT] * 12)
+        records, _ = self.judge("many.jsonl")
+        self.assertEqual([r["verdict"] for r in records], ["right"] * 12 + ["broken"] * 3 + ["right"] * 12)
+        self.assertIn("many.jsonl:13", records[12]["error"])
+
+    def test_a_huge_line(self):
+        with open(self.path("huge.jsonl"), "w") as f:
+            f.write('{"task":"relu","code":"')
+            for _ in range(70):
+                f.write("x" * (1 << 20))
+            f.write('"}\n' + json.dumps({"task": "relu", "code": RIGHT}) + "\n")
+        self.assertEqual([r["verdict"] for r in self.judge("huge.jsonl")[0]], ["broken", "right"])
+
+    def test_lists_keep_method_and_round(self):
+        self.write("l.jsonl", json.dumps({"task": "relu", "code": RIGHT, "method": "geak", "round": 2}) + "\n" +
+                   json.dumps({"file": "../../relu.c", "predict": RIGHT.replace("task=relu", "")}) + "\n")
+        records, _ = self.judge("l.jsonl")
+        self.assertEqual((records[0]["candidate"]["method"], records[0]["candidate"]["round"]), ("geak", "2"))
+        self.assertEqual([r["task"] for r in records], ["relu", "relu"])
+        self.assertEqual(self.judge("l.jsonl:2")[0][0]["candidate"]["path"], "l.jsonl:2")
+
+    def test_odd_names(self):
+        names = ["a b.c", "it's \"q\".c", "new\nline.c", "-dash.c", "日本.c", "sub/../up.c", "$(touch pwned).c"]
+        os.mkdir(self.path("sub"))
+        for name in names:
+            self.write(name, RIGHT)
+        records, _ = self.judge("--", *names)
+        self.assertEqual([(r["candidate"]["path"], r["verdict"]) for r in records], [(n, "right") for n in names])
+        self.assertFalse(os.path.exists(self.path("pwned")))
+        with open(os.path.join(os.fsencode(self.folder), b"bad\xff.c"), "w") as f:
+            f.write(RIGHT)
+        self.assertEqual([r["candidate"]["path"] for r in self.judge(".")[0] if "bad" in r["candidate"]["path"]], ["./bad\\xff.c"])
+
+    def test_standard_input(self):
+        self.assertEqual(self.judge("-", stdin=RIGHT)[0][0]["verdict"], "right")
+        self.assertEqual(self.judge("-", stdin=json.dumps({"task": "relu", "code": RIGHT}))[0][0]["candidate"]["path"], "-:1")
+        _, said = self.judge("-", stdin="Sorry, I cannot.", code=2)
+        self.assertIn("--lang", said)
+
+    def test_no_compiler(self):
+        self.write("relu.c", RIGHT)
+        env = dict(self.env, PATH="/nonexistent", CC="")
+        done = self.kgate("run", "--check-only", "relu.c", code=3, env=env)
+        self.assertRegex(done.stderr, r"\Akgate: relu\.c: [^\n]*compiler[^\n]*\n\Z")
+
+    def test_no_python(self):
+        self.write("relu.py", "import torch\ndef relu(input, inplace=False):\n    return torch.relu(input)\n")
+        done = self.kgate("run", "--check-only", "--device", "cpu", "--python", "/nonexistent/python", "relu.py", code=3)
+        self.assertRegex(done.stderr, r"\Akgate: relu\.py: [^\n]*/nonexistent/python[^\n]*\n\Z")
+
+
+class Verdicts(Cli):
+    def test_each_fault_costs_its_own_verdict(self):
+        for name, (source, _, _) in (faults := {
+            "a_right": (RIGHT, "right", ""), "b_wrong": (WRONG, "incorrect", ""), "c_no_build": (NO_BUILD, "broken", "compile"),
+            "d_crash": (CRASH, "broken", "SIGSEGV"), "e_endless": (ENDLESS, "broken", "2 s"),
+            "f_signature": (WRONG_SIGNATURE, None, ""), "g_no_entry": (NO_ENTRY, "broken", "relu"),
+            "h_returns": (RETURNS_7, "broken", "7"), "i_dies": (DIES_LATER, "broken", "SIGABRT"), "j_right": (RIGHT, "right", ""),
+        }).items():
+            self.write(f"k/{name}.c", source)
+        records, _ = self.judge("--timeout", "2", "k")
+        self.assertEqual(len(records), len(faults))
+        for record, (name, (_, verdict, says)) in zip(records, faults.items()):
+            with self.subTest(name=name):
+                self.assertLessEqual(FIELDS, set(record))
+                if verdict:
+                    self.assertEqual(record["verdict"], verdict)
+                else:
+                    self.assertIn(record["verdict"], ("broken", "incorrect"))
+                self.assertIn(says, (record["error"] or "") + (record["correctness"].get("why") or ""))
+                self.assertNotIn("\n", record["error"] or "")
+        dies = records[8]["correctness"]
+        self.assertGreater(dies["cases"], 1, "the cases it answered are kept")
+        self.assertFalse(dies["ok"])
+
+    def test_the_gate(self):
+        self.write("right.c", RIGHT)
+        self.write("wrong.c", WRONG)
+        self.kgate("gate", "--check-only", "right.c")
+        self.kgate("gate", "--check-only", "right.c", "wrong.c", code=1)
+        self.kgate("run", "--check-only", "right.c", "wrong.c")
+
+    def test_a_failure_replays_from_its_command_line(self):
+        self.write("it's wrong.c", WRONG)
+        record = self.judge("it's wrong.c")[0][0]
+        worst = record["correctness"]["worst"]
+        line = worst["replay"].replace("kgate ", KGATE + " ", 1) + " --no-db --format json"
+        done = subprocess.run(["bash", "-c", line], cwd=self.folder, env=self.env, capture_output=True, text=True, check=True)
+        again = json.loads(done.stdout)[0]
+        self.assertEqual(again["correctness"]["cases"], 1)
+        self.assertEqual(again["correctness"]["worst"]["case"], worst["case"])
+        self.assertEqual(again["correctness"]["why"], record["correctness"]["why"])
+
+
+class Formats(Cli):
+    def setUp(self):
+        super().setUp()
+        self.write("right.c", RIGHT)
+        self.write("<wrong> & \"co\".c", WRONG)
+        self.args = ("run", "--check-only", "right.c", "<wrong> & \"co\".c")
+
+    def test_table(self):
+        text = self.kgate(*self.args).stdout
+        self.assertLessEqual(max(map(len, text.splitlines())), 100)
+        self.assertRegex(text, r"\nrelu +right\.c +right +fp32 ")
+        self.assertRegex(text, r"\nincorrect <wrong>[^\n]*: \d+ of \d+ cases wrong")
+        self.assertRegex(text, r"2 candidates: 1 right, 1 incorrect; [\d.]+ s")
+        self.assertNotIn("\033", text)
+
+    def test_machine_formats(self):
+        whole = json.loads(self.kgate(*self.args, "--format", "json").stdout)
+        self.assertEqual([r["verdict"] for r in whole], ["right", "incorrect"])
+        rows = list(csv.DictReader(io.StringIO(self.kgate(*self.args, "--format", "csv").stdout)))
+        self.assertEqual([r["path"] for r in rows], ["right.c", "<wrong> & \"co\".c"])
+        suite = ElementTree.fromstring(self.kgate(*self.args, "--format", "junit").stdout).find("testsuite")
+        self.assertEqual((suite.get("tests"), suite.get("failures")), ("2", "1"))
+        self.assertEqual([c.get("name") for c in suite], ["right.c", "<wrong> & \"co\".c"])
+
+    def test_to_a_file(self):
+        done = self.kgate(*self.args, "--format", "jsonl", "-o", "out.jsonl")
+        self.assertEqual((done.stdout, done.stderr), ("", ""))
+        self.assertEqual(len(self.read("out.jsonl").splitlines()), 2)
+        explained = self.kgate("explain", "out.jsonl").stdout
+        self.assertIn("right: ", explained)
+        self.assertIn("incorrect: ", explained)
+        self.refused("run", "right.c", "-o", "no/where.json", code=3, says="no/where.json")
+        full = self.kgate(*self.args, "-o", "/dev/full", code=3)
+        self.assertIn("could not be written", full.stderr)
+
+    def test_a_number_not_measured_is_null(self):
+        performance = json.loads(self.kgate("run", "--check-only", "right.c", "--format", "json").stdout)[0]["performance"]
+        self.assertIsNone(performance["lre"])
+        self.assertIsNone(performance["utilization"])
+        self.assertEqual(performance["cases"], [])
+
+    def test_explain_a_candidate(self):
+        text = self.kgate("explain", "--check-only", "right.c").stdout
+        self.assertTrue(text.startswith("relu: right.c"), text)
+        self.refused("explain", "absent.c", says="absent.c")
+
+
+class Interrupted(Cli):
+    ARGS = ("run", "--check-only", "--format", "jsonl")
+
+    def start_and_stop(self, after, number):
+        with subprocess.Popen([KGATE, *self.ARGS, "list.jsonl"], cwd=self.folder, env=self.env, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as p:
+            for _ in range(after):
+                p.stdout.readline()
+            p.send_signal(number)
+            return len(p.stdout.readlines()) + after, p.stderr.read(), p.wait()
+
+    def test_a_killed_run_resumes(self):
+        self.list_of("list.jsonl", [RIGHT, WRONG] * 8)
+        shown, _, _ = self.start_and_stop(5, signal.SIGKILL)
+        self.assertLess(shown, 16)
+        done = self.kgate(*self.ARGS, "--resume", "list.jsonl")
+        records = [json.loads(line) for line in done.stdout.splitlines()]
+        self.assertEqual([r["verdict"] for r in records], ["right", "incorrect"] * 8)
+        kept = int(re.search(r"(\d+) taken from the interrupted run", done.stderr).group(1))
+        self.assertIn(kept, (shown, shown + 1))
+        self.assertEqual(len({r["id"] for r in records}), 16)
+        again = self.kgate(*self.ARGS, "--resume", "list.jsonl")
+        self.assertIn("nothing to resume", again.stderr)
+
+    def test_interrupting_says_how_to_go_on(self):
+        self.list_of("list.jsonl", [RIGHT] * 12)
+        shown, said, code = self.start_and_stop(2, signal.SIGINT)
+        self.assertEqual(code, 128 + signal.SIGINT)
+        self.assertIn("--resume", said)
+        self.assertLess(shown, 12)
+
+    def test_two_runs_share_a_database(self):
+        self.list_of("list.jsonl", [RIGHT] * 6)
+        runs = [subprocess.Popen([KGATE, *self.ARGS, "list.jsonl"], cwd=self.folder, env=self.env, stdout=subprocess.DEVNULL)
+                for _ in range(2)]
+        self.assertEqual([r.wait() for r in runs], [0, 0])
+        self.assertEqual(len(json.loads(self.kgate("results", "--format", "json").stdout)), 12)
+
+
+if __name__ == "__main__":
+    if not os.access(KGATE, os.X_OK):
+        sys.exit(f"{KGATE} is not there: build it, or set KGATE")
+    unittest.main()

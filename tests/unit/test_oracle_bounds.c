@@ -1,0 +1,170 @@
+// The error bounds hold honest float32 kernels and reject dishonest ones: sums, moments, activations.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "oracle/oracle.h"
+
+static const double u32 = 0x1p-24;
+
+// s_k = 1, 2, 3 and q_k = 1, 2, 3: 8 sqrt(1 + 4 + 9 + 1 + 2 + 3); local 2 sqrt(3) + 1.
+static void sum_by_hand(void **state) {
+    (void)state;
+    kg_sum_t s = {0};
+    kg_sum_add(&s, 1);
+    assert_true(kg_sum_acc(&s) == 0);
+    kg_sum_add(&s, 1);
+    kg_sum_add(&s, 1);
+    assert_true(fabs(kg_sum_acc(&s) - 8 * sqrt(20)) < 1e-12);
+    assert_true(fabs(kg_sum_local(&s) - (2 * sqrt(3) + 1)) < 1e-12);
+    assert_true(kg_sum_value(&s) == 3);
+}
+
+static void sums_are_exact_beyond_double(void **state) {
+    (void)state;
+    kg_sum_t s = {0}, d = {0};
+    kg_sum_add(&s, 1e16);
+    kg_sum_add(&s, 1);
+    kg_sum_add(&s, -1e16);
+    assert_true(kg_sum_value(&s) == 1);
+    kg_dot_add(&d, 1 + 0x1p-52, 1 - 0x1p-52);  // 1 - 2^-104
+    kg_dot_add(&d, -1, 1);
+    assert_true(kg_sum_value(&d) == -0x1p-104);
+    kg_sum_t inf = {0};
+    kg_sum_add(&inf, INFINITY);
+    kg_sum_add(&inf, 1);
+    assert_true(kg_sum_value(&inf) == INFINITY);
+    kg_sum_add(&inf, -INFINITY);
+    assert_true(isnan(kg_sum_value(&inf)));
+}
+
+static float tree(const float *v, int n) { return n == 1 ? v[0] : tree(v, n / 2) + tree(v + n / 2, n - n / 2); }
+static float bf16(float v) {
+    uint16_t h;
+    kg_store(KG_BF16, &h, 0, v);
+    return (float)kg_load(KG_BF16, &h, 0);
+}
+
+static void honest_sums_pass(void **state) {
+    (void)state;
+    enum { N = 1 << 17 };
+    float *v = malloc(N * sizeof *v);
+    for (int mean = 0; mean < 2; mean++) {
+        const kg_fill f = {KG_FILL_NORMAL, mean, 1};
+        kg_fill_range(&f, KG_F32, 3, 0, N, v);
+        kg_sum_t s = {0};
+        float serial = 0, half_inputs = 0;
+        for (int i = 0; i < N; i++) {
+            kg_sum_add(&s, v[i]);
+            serial += v[i];
+            half_inputs += bf16(v[i]);
+        }
+        const double bound = u32 * (fabs(kg_sum_value(&s)) + kg_sum_local(&s) + kg_sum_acc(&s));
+        assert_true(fabs(serial - kg_sum_value(&s)) <= bound);
+        assert_true(fabs(tree(v, N) - kg_sum_value(&s)) <= bound);
+        if (mean) assert_true(bound < 0.01 * kg_sum_value(&s));  // zeros fail, and by far
+        // Inputs rounded to bfloat16 fit the bound at bfloat16's roundoff.
+        const double coarse = 0x1p-8 * kg_sum_local(&s) + u32 * (fabs(kg_sum_value(&s)) + kg_sum_acc(&s));
+        assert_true(fabs(half_inputs - kg_sum_value(&s)) <= coarse);
+    }
+    free(v);
+}
+
+// Centred sum of squares of n values around `mean`: two passes in float are honest, one pass is not.
+static void two_passes_pass_and_one_fails(void **state) {
+    (void)state;
+    enum { N = 4096 };
+    static float v[N];
+    static const double means[] = {0, 1000, 10000};
+    for (int k = 0; k < 3; k++) {
+        const kg_fill f = {KG_FILL_NORMAL, means[k], 1};
+        kg_fill_range(&f, KG_F32, 5, 0, N, v);
+        const kg_view view = {.desc = kg_tensor_contiguous(KG_F32, 1, (int64_t[]){N}), .data = v};
+        const kg_moments_t m = kg_moments(&view, (kg_line_t){0, 1, N});
+        float sum = 0, square = 0, centred = 0, mean_w = 0, m2_w = 0;
+        for (int i = 0; i < N; i++) sum += v[i], square += v[i] * v[i];
+        const float mean = sum / N;
+        for (int i = 0; i < N; i++) {
+            centred += (v[i] - mean) * (v[i] - mean);
+            const float d = v[i] - mean_w;
+            mean_w += d / (float)(i + 1);
+            m2_w += d * (v[i] - mean_w);
+        }
+        const double bound = u32 * (2 * m.m2 + m.m2_acc);
+        assert_true(fabs(mean - m.mean) <= u32 * (fabs(m.mean) + m.mean_acc));
+        assert_true(fabs(centred - m.m2) <= bound);
+        assert_true(fabs(m2_w - m.m2) <= bound);
+        if (k > 0) assert_true(fabs(square - sum * mean - m.m2) > bound);
+        if (k < 2) assert_true(bound < 0.05 * m.m2);
+    }
+}
+
+// Float implementations of GPUs and compilers, against the bound at float32; bfloat16 ones must fail it.
+static float tanh_by_exp(float x) {
+    const float e = expf(2 * x);
+    return 1 - 2 / (e + 1);
+}
+static float gelu_by_erf(float x) { return 0.5f * x * (1 + erff(x * 0.70710678f)); }
+static float gelu_by_tanh(float x) { return 0.5f * x * (1 + tanh_by_exp(0.79788456f * (x + 0.044715f * x * x * x))); }
+static float sigmoid_plain(float x) { return 1 / (1 + expf(-x)); }
+static kg_point gelu_point(double x) { return kg_gelu_point(x, false); }
+static kg_point gelu_tanh_point(double x) { return kg_gelu_point(x, true); }
+
+static void activations_hold_float_kernels(void **state) {
+    (void)state;
+    static const struct { float (*kernel)(float); kg_point (*point)(double); } f[] = {
+        {tanh_by_exp, kg_tanh_point},   {tanhf, kg_tanh_point},         {gelu_by_erf, gelu_point},
+        {gelu_by_tanh, gelu_tanh_point}, {sigmoid_plain, kg_sigmoid_point}, {expf, kg_exp_point}};
+    for (size_t k = 0; k < sizeof f / sizeof *f; k++) {
+        int coarse_fails = 0;
+        for (int i = 0; i < 100000; i++) {
+            const kg_fill fill = i % 2 ? (kg_fill){KG_FILL_NORMAL, 0, 3} : (kg_fill){KG_FILL_LOGSCALE, -20, 5};
+            const float x = (float)kg_fill_value(&fill, KG_F32, 77, i);
+            const kg_point p = f[k].point(x);
+            const double bound = u32 * (fabs(p.value) + p.local) + kg_dtype_tiny(KG_F32);
+            if (fabs(f[k].kernel(x) - p.value) > bound) fail_msg("function %zu at %.9g", k, x);
+            coarse_fails += fabs(bf16(f[k].kernel(x)) - p.value) > bound;
+        }
+        assert_true(coarse_fails > 50000);
+    }
+}
+
+static void gelu_forms_differ_in_float(void **state) {
+    (void)state;
+    const kg_point a = kg_gelu_point(2, false), b = kg_gelu_point(2, true);
+    assert_true(fabs(a.value - 1.95449973610364) < 1e-13);  // 2 Phi(2)
+    assert_true(fabs(a.value - b.value) > 20 * u32 * a.local);
+    assert_true(isnan(kg_gelu_point(-INFINITY, false).value));
+    assert_true(kg_gelu_point(INFINITY, true).value == INFINITY);
+}
+
+static void lines_and_coordinates(void **state) {
+    (void)state;
+    const kg_tensor t = kg_tensor_contiguous(KG_F32, 3, (int64_t[]){2, 3, 5});
+    const kg_line_t l = kg_line_of(&t, 1, 7);  // line 7 over [2,5] is [1,2]: starts at 15 + 2, steps by 5
+    assert_int_equal(l.start, 17);
+    assert_int_equal(l.step, 5);
+    assert_int_equal(l.n, 3);
+    assert_int_equal(kg_line_index(&t, 1, 15 + 5 + 2), 7);  // [1,1,2]
+    assert_int_equal(kg_wrap_dim(-1, 3), 2);
+    assert_int_equal(kg_wrap_dim(3, 3), -1);
+    assert_int_equal(kg_wrap_dim(-1, 0), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sum_by_hand),
+        cmocka_unit_test(sums_are_exact_beyond_double),
+        cmocka_unit_test(honest_sums_pass),
+        cmocka_unit_test(two_passes_pass_and_one_fails),
+        cmocka_unit_test(activations_hold_float_kernels),
+        cmocka_unit_test(gelu_forms_differ_in_float),
+        cmocka_unit_test(lines_and_coordinates),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
