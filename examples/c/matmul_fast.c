@@ -89,30 +89,43 @@ static void block(int64_t kc, const float *a, const float *b, float *c, int64_t 
         for (int64_t j = 0; j < n; j++) c[i * ldc + j] = add ? c[i * ldc + j] + edge[i][j] : edge[i][j];
 }
 
-/* C[M x N] = A[M x K] B[K x N], called by all threads of a team. bp is shared, ap each thread's own. */
-static void product(mat a, mat b, float *c, int64_t M, int64_t N, int64_t K, float *ap, float *bp, int64_t me,
-                    int64_t team) {
-    int64_t panels = (M + MR - 1) / MR; /* whole panels of rows go to threads, so none is split */
-    int64_t first = panels * me / team * MR, last = min64(panels * (me + 1) / team * MR, M);
+/* C[M x N] = A[M x K] B[K x N] on one core; ap and bp hold the packed panels. */
+static void product(mat a, mat b, float *c, int64_t ldc, int64_t M, int64_t N, int64_t K, float *ap, float *bp) {
     for (int64_t jc = 0; jc < N; jc += NC)
         for (int64_t kb = 0; kb < K; kb += KC) {
             int64_t nc = min64(NC, N - jc), kc = min64(KC, K - kb);
-#pragma omp for schedule(static)
             for (int64_t j = 0; j < nc; j += NR) {
                 mat panel = {b.p + kb * b.rs + (jc + j) * b.cs, b.rs, b.cs};
                 pack_b(panel, min64(NR, nc - j), kc, bp + j * kc);
             }
-            for (int64_t ic = first; ic < last; ic += MC) {
-                int64_t mc = min64(MC, last - ic);
+            for (int64_t ic = 0; ic < M; ic += MC) {
+                int64_t mc = min64(MC, M - ic);
                 mat rows = {a.p + ic * a.rs + kb * a.cs, a.rs, a.cs};
                 pack_a(rows, mc, kc, ap);
                 for (int64_t j = 0; j < nc; j += NR)
                     for (int64_t i = 0; i < mc; i += MR)
-                        block(kc, ap + i * kc, bp + j * kc, c + (ic + i) * N + jc + j, N, min64(MR, mc - i),
+                        block(kc, ap + i * kc, bp + j * kc, c + (ic + i) * ldc + jc + j, ldc, min64(MR, mc - i),
                               min64(NR, nc - j), kb > 0);
             }
-#pragma omp barrier
         }
+}
+
+/* The part of C that one of `team` threads computes: the threads form a grid, rows of it no more than columns, and get
+ * whole panels. Each packs what it needs, so they meet only at the end. */
+typedef struct {
+    int64_t i, m, j, n;
+} part;
+
+static part part_of(int64_t M, int64_t N, int64_t me, int64_t team) {
+    int64_t down = 1;
+    for (int64_t d = 2; d * d <= team; d++)
+        if (team % d == 0) down = d;
+    int64_t across = team / down, r = me / across, q = me % across;
+    int64_t rows = (M + MR - 1) / MR, columns = (N + NR - 1) / NR;
+    part p = {rows * r / down * MR, min64(rows * (r + 1) / down * MR, M), columns * q / across * NR,
+              min64(columns * (q + 1) / across * NR, N)};
+    p.m -= p.i, p.n -= p.j;
+    return p;
 }
 
 /* Shapes as torch.matmul sees them: a vector becomes a row (left) or a column (right), batches broadcast. */
@@ -163,18 +176,20 @@ int matmul(const DLTensor *input, const DLTensor *other, DLTensor *out) {
         return 0;
     }
 
-    /* one piece of memory: the shared panel of B, then a panel of A for each thread */
-    int64_t kc = min64(KC, s.K), b_size = min64(NC, (s.N + NR - 1) / NR * NR) * kc, a_size = MC * kc;
-    int team = omp_get_max_threads();
-    float *packed = aligned_alloc(64, (size_t)((b_size + a_size * team) * 4 + 63) / 64 * 64);
+    int64_t kc = min64(KC, s.K), b_size = min64(NC, (s.N + NR - 1) / NR * NR) * kc, size = b_size + MC * kc;
+    int team = s.M * s.N * s.K < 64 * 64 * 64 ? 1 : omp_get_max_threads();
+    float *packed = aligned_alloc(64, (size_t)(size * team * 4 + 63) / 64 * 64);
     if (!packed) return 1;
 #pragma omp parallel num_threads(team)
-    for (int64_t n = 0; n < s.batches; n++) {
-        mat a = {floats(input) + batch_at(input, own_a, out, batch_dims, n), s.a_row, s.a_col};
-        mat b = {floats(other) + batch_at(other, own_b, out, batch_dims, n), s.b_row, s.b_col};
+    {
         int me = omp_get_thread_num();
-        product(a, b, floats(out) + n * s.M * s.N, s.M, s.N, s.K, packed + b_size + me * a_size, packed, me,
-                omp_get_num_threads());
+        part p = part_of(s.M, s.N, me, omp_get_num_threads());
+        for (int64_t n = 0; n < s.batches; n++) {
+            mat a = {floats(input) + batch_at(input, own_a, out, batch_dims, n) + p.i * s.a_row, s.a_row, s.a_col};
+            mat b = {floats(other) + batch_at(other, own_b, out, batch_dims, n) + p.j * s.b_col, s.b_row, s.b_col};
+            product(a, b, floats(out) + (n * s.M + p.i) * s.N + p.j, s.N, p.m, p.n, s.K, packed + me * size + b_size,
+                    packed + me * size);
+        }
     }
     free(packed);
     return 0;

@@ -1,5 +1,5 @@
 # kgate: task=fused_mul_sub
-"""input * other_mul - alpha * other_sub in one pass, where PyTorch eager makes two and a temporary."""
+"""input * other_mul - alpha * other_sub in one pass; PyTorch eager makes two and a temporary."""
 import struct
 
 import torch

@@ -60,7 +60,7 @@ typedef struct { int64_t n; const int64_t *v; } kg_ints;   /* an int or tuple of
 typedef struct { int64_t n; const double *v; } kg_floats;  /* a tuple of floats */
 
 #ifdef __CUDACC__
-#define KG_DEVICE_FN __host__ __device__ static inline
+#define KG_DEVICE_FN __host__ __device__ inline
 #else
 #define KG_DEVICE_FN static inline
 #endif

@@ -44,23 +44,23 @@ int kg_dtype_parse(const char *s) {
 
 double kg_load(kg_dtype t, const void *base, int64_t index) {
     switch (t) {
-        case KG_F64: return ((const double *)base)[index];
-        case KG_F32: return (double)((const float *)base)[index];
-        case KG_F16: return kg_half_to_double(((const uint16_t *)base)[index]);
-        case KG_BF16: return kg_bfloat_to_double(((const uint16_t *)base)[index]);
-        default: return (double)kg_load_int(t, base, index);
+    case KG_F64: return ((const double *)base)[index];
+    case KG_F32: return (double)((const float *)base)[index];
+    case KG_F16: return kg_half_to_double(((const uint16_t *)base)[index]);
+    case KG_BF16: return kg_bfloat_to_double(((const uint16_t *)base)[index]);
+    default: return (double)kg_load_int(t, base, index);
     }
 }
 
 int64_t kg_load_int(kg_dtype t, const void *base, int64_t index) {
     switch (t) {
-        case KG_I64: return ((const int64_t *)base)[index];
-        case KG_I32: return ((const int32_t *)base)[index];
-        case KG_I16: return ((const int16_t *)base)[index];
-        case KG_I8: return ((const int8_t *)base)[index];
-        case KG_U8: return ((const uint8_t *)base)[index];
-        case KG_BOOL: return ((const uint8_t *)base)[index] != 0;
-        default: return (int64_t)kg_load(t, base, index);
+    case KG_I64: return ((const int64_t *)base)[index];
+    case KG_I32: return ((const int32_t *)base)[index];
+    case KG_I16: return ((const int16_t *)base)[index];
+    case KG_I8: return ((const int8_t *)base)[index];
+    case KG_U8: return ((const uint8_t *)base)[index];
+    case KG_BOOL: return ((const uint8_t *)base)[index] != 0;
+    default: return (int64_t)kg_load(t, base, index);
     }
 }
 
@@ -75,16 +75,16 @@ static int64_t to_integer(kg_dtype t, double v) {
 
 void kg_store(kg_dtype t, void *base, int64_t index, double value) {
     switch (t) {
-        case KG_F64: ((double *)base)[index] = value; return;
-        case KG_F32: ((float *)base)[index] = (float)value; return;
-        case KG_F16: ((uint16_t *)base)[index] = kg_double_to_16(value, 10, -14, 15); return;
-        case KG_BF16: ((uint16_t *)base)[index] = kg_double_to_16(value, 7, -126, 127); return;
-        case KG_I64: ((int64_t *)base)[index] = to_integer(t, value); return;
-        case KG_I32: ((int32_t *)base)[index] = (int32_t)to_integer(t, value); return;
-        case KG_I16: ((int16_t *)base)[index] = (int16_t)to_integer(t, value); return;
-        case KG_I8: ((int8_t *)base)[index] = (int8_t)to_integer(t, value); return;
-        case KG_U8: ((uint8_t *)base)[index] = (uint8_t)to_integer(t, value); return;
-        case KG_BOOL: ((uint8_t *)base)[index] = value != 0; return;
-        case KG_DTYPES: return;
+    case KG_F64: ((double *)base)[index] = value; return;
+    case KG_F32: ((float *)base)[index] = (float)value; return;
+    case KG_F16: ((uint16_t *)base)[index] = kg_double_to_16(value, 10, -14, 15); return;
+    case KG_BF16: ((uint16_t *)base)[index] = kg_double_to_16(value, 7, -126, 127); return;
+    case KG_I64: ((int64_t *)base)[index] = to_integer(t, value); return;
+    case KG_I32: ((int32_t *)base)[index] = (int32_t)to_integer(t, value); return;
+    case KG_I16: ((int16_t *)base)[index] = (int16_t)to_integer(t, value); return;
+    case KG_I8: ((int8_t *)base)[index] = (int8_t)to_integer(t, value); return;
+    case KG_U8: ((uint8_t *)base)[index] = (uint8_t)to_integer(t, value); return;
+    case KG_BOOL: ((uint8_t *)base)[index] = value != 0; return;
+    case KG_DTYPES: return;
     }
 }

@@ -11,12 +11,12 @@
 //             e = (w0 ^ (w1 >> 7)) & 63                                         six more bits
 //             x = (float)((int32)(64 s + e) - 8388511)                          exact
 //             value = x * (float)(b / 2421581.7) + (float)a                     two roundings; the quotient in double
-//   UNIFORM   value = ((float)(w0 >> 8) * 2^-24) * (float)(b - a) + (float)a    two roundings: the first product is exact
+//   UNIFORM   value = ((float)(w0 >> 8) * 2^-24) * (float)(b - a) + (float)a    two roundings (1st product exact)
 //             Rounding can give b itself, as in PyTorch.
 //   INT       a + ((uint64)w0 * n >> 32), n = b - a + 1 <= 2^32                 exact integer
 //   OUTLIERS  NORMAL's value, times 1000.0f (one rounding) where ((w0 * 0x9E3779B1 + w1) mod 2^32) >> 26 == 0
-//   LOGSCALE  the float with sign bit w1 >> 31, exponent a + ((uint64)w0 * (b - a) >> 32), fraction bits w1 & 0x7fffff;
-//             a, b integers, -126 <= a < b <= 128
+//   LOGSCALE  the float with sign bit w1 >> 31, exponent a + ((uint64)w0 * (b - a) >> 32), fraction bits
+//             w1 & 0x7fffff; a, b integers, -126 <= a < b <= 128
 //   TIES      w0 & 3
 //   SPECIALS  NORMAL's value; in float dtypes replaced where (i + (seed >> 32)) mod 8 == 0 (uint64) by entry
 //             ((i >> 3) + (seed & 0xffffffff)) mod 9 of the dtype's bit patterns in `specials` below:
@@ -45,9 +45,9 @@ static const uint64_t poison[4] = {
 
 static void put_bits(kg_dtype t, void *data, int64_t i, uint64_t bits) {
     switch (kg_dtype_size(t)) {
-        case 8: ((uint64_t *)data)[i] = bits; return;
-        case 4: ((uint32_t *)data)[i] = (uint32_t)bits; return;
-        default: ((uint16_t *)data)[i] = (uint16_t)bits; return;
+    case 8: ((uint64_t *)data)[i] = bits; return;
+    case 4: ((uint32_t *)data)[i] = (uint32_t)bits; return;
+    default: ((uint16_t *)data)[i] = (uint16_t)bits; return;
     }
 }
 
@@ -58,18 +58,22 @@ static bool special_at(kg_dtype t, uint64_t seed, int64_t i, uint64_t *bits) {
 }
 
 // ---- the kinds: words to a float (or, for INT, to an integer) --------------------------------------
-typedef struct { float scale, shift; int32_t first; uint32_t octaves; } params;
+typedef struct {
+    float scale, shift;
+    int32_t first;
+    uint32_t octaves;
+} params;
 
 static params params_of(const kg_fill *f) {
     params p = {0};
     p.shift = (float)f->a;
     switch (f->kind) {
-        case KG_FILL_UNIFORM: p.scale = (float)(f->b - f->a); break;
-        case KG_FILL_LOGSCALE:
-            p.first = (int32_t)f->a;
-            p.octaves = (uint32_t)((int32_t)f->b - (int32_t)f->a);
-            break;
-        default: p.scale = (float)(f->b / 2421581.7); break;
+    case KG_FILL_UNIFORM: p.scale = (float)(f->b - f->a); break;
+    case KG_FILL_LOGSCALE:
+        p.first = (int32_t)f->a;
+        p.octaves = (uint32_t)((int32_t)f->b - (int32_t)f->a);
+        break;
+    default: p.scale = (float)(f->b / 2421581.7); break;
     }
     return p;
 }
@@ -89,26 +93,29 @@ KG_PHILOX_INLINE float draw_outlier(params p, uint32_t w0, uint32_t w1) {
 }
 KG_PHILOX_INLINE float draw_logscale(params p, uint32_t w0, uint32_t w1) {
     const int32_t e = p.first + (int32_t)((uint64_t)w0 * p.octaves >> 32) + 127;
-    union { uint32_t u; float f; } x = {(w1 & 0x80000000u) | (uint32_t)e << 23 | (w1 & 0x7fffffu)};
+    union {
+        uint32_t u;
+        float f;
+    } x = {(w1 & 0x80000000u) | (uint32_t)e << 23 | (w1 & 0x7fffffu)};
     return x.f;
 }
 KG_PHILOX_INLINE void draw(kg_fill_kind kind, params p, int n, const uint32_t *w0, const uint32_t *w1, float *v) {
     switch (kind) {
-        case KG_FILL_UNIFORM:
-            for (int k = 0; k < n; k++) v[k] = draw_uniform(p, w0[k]);
-            return;
-        case KG_FILL_OUTLIERS:
-            for (int k = 0; k < n; k++) v[k] = draw_outlier(p, w0[k], w1[k]);
-            return;
-        case KG_FILL_LOGSCALE:
-            for (int k = 0; k < n; k++) v[k] = draw_logscale(p, w0[k], w1[k]);
-            return;
-        case KG_FILL_TIES:
-            for (int k = 0; k < n; k++) v[k] = (float)(int32_t)(w0[k] & 3u);
-            return;
-        default:
-            for (int k = 0; k < n; k++) v[k] = draw_normal(p, w0[k], w1[k]);
-            return;
+    case KG_FILL_UNIFORM:
+        for (int k = 0; k < n; k++) v[k] = draw_uniform(p, w0[k]);
+        return;
+    case KG_FILL_OUTLIERS:
+        for (int k = 0; k < n; k++) v[k] = draw_outlier(p, w0[k], w1[k]);
+        return;
+    case KG_FILL_LOGSCALE:
+        for (int k = 0; k < n; k++) v[k] = draw_logscale(p, w0[k], w1[k]);
+        return;
+    case KG_FILL_TIES:
+        for (int k = 0; k < n; k++) v[k] = (float)(int32_t)(w0[k] & 3u);
+        return;
+    default:
+        for (int k = 0; k < n; k++) v[k] = draw_normal(p, w0[k], w1[k]);
+        return;
     }
 }
 
@@ -125,7 +132,10 @@ KG_PHILOX_INLINE void draw_words(uint64_t seed, uint64_t counter, uint32_t *w0, 
     }
 }
 
-typedef struct { uint32_t w0[BLOCK], w1[BLOCK]; float v[BLOCK]; } block;
+typedef struct {
+    uint32_t w0[BLOCK], w1[BLOCK];
+    float v[BLOCK];
+} block;
 
 KG_PHILOX_INLINE void draw_block(kg_fill_kind kind, params p, uint64_t seed, uint64_t counter, block *b) {
     draw_words(seed, counter, b->w0, b->w1);
@@ -158,15 +168,24 @@ static draw_fn pick_draw(void) {
 // ---- rounding floats to the dtype -------------------------------------------------------------------
 // Nearest even by integer arithmetic; fills never draw a NaN here.
 static uint16_t bfloat_of(float v) {
-    union { float f; uint32_t u; } x = {v};
+    union {
+        float f;
+        uint32_t u;
+    } x = {v};
     return (uint16_t)((x.u + 0x7fffu + (x.u >> 16 & 1u)) >> 16);
 }
 // Branch-free so that it vectorises. Normal halves: rebias and round the 13 lost bits. Denormal halves: adding 0.5f
 // lines the last bit up with 2^-24, so the float addition does the rounding.
 static uint16_t half_of(float v) {
-    union { float f; uint32_t u; } x = {v}, d;
+    union {
+        float f;
+        uint32_t u;
+    } x = {v}, d;
     const uint32_t sign = x.u >> 16 & 0x8000u, mag = x.u & 0x7fffffffu;
-    union { uint32_t u; float f; } m = {mag};
+    union {
+        uint32_t u;
+        float f;
+    } m = {mag};
     d.f = m.f + 0.5f;
     const uint32_t denormal = d.u - 0x3f000000u;
     const uint32_t normal = (mag - (112u << 23) + 0xfffu + (mag >> 13 & 1u)) >> 13;
@@ -176,19 +195,19 @@ static uint16_t half_of(float v) {
 
 static void store_floats(kg_dtype t, void *data, int64_t at, const float *v, int n) {
     switch (t) {
-        case KG_F32: memcpy((float *)data + at, v, (size_t)n * sizeof *v); return;
-        case KG_F64:
-            for (int k = 0; k < n; k++) ((double *)data)[at + k] = (double)v[k];
-            return;
-        case KG_F16:
-            for (int k = 0; k < n; k++) ((uint16_t *)data)[at + k] = half_of(v[k]);
-            return;
-        case KG_BF16:
-            for (int k = 0; k < n; k++) ((uint16_t *)data)[at + k] = bfloat_of(v[k]);
-            return;
-        default:
-            for (int k = 0; k < n; k++) kg_store(t, data, at + k, (double)v[k]);
-            return;
+    case KG_F32: memcpy((float *)data + at, v, (size_t)n * sizeof *v); return;
+    case KG_F64:
+        for (int k = 0; k < n; k++) ((double *)data)[at + k] = (double)v[k];
+        return;
+    case KG_F16:
+        for (int k = 0; k < n; k++) ((uint16_t *)data)[at + k] = half_of(v[k]);
+        return;
+    case KG_BF16:
+        for (int k = 0; k < n; k++) ((uint16_t *)data)[at + k] = bfloat_of(v[k]);
+        return;
+    default:
+        for (int k = 0; k < n; k++) kg_store(t, data, at + k, (double)v[k]);
+        return;
     }
 }
 
@@ -202,16 +221,16 @@ static void repeat(kg_dtype t, const void *element, int64_t count, void *data) {
     uint64_t q = 0;
     memcpy(&q, element, kg_dtype_size(t));
     switch (kg_dtype_size(t)) {
-        case 8:
-            for (int64_t i = 0; i < count; i++) ((uint64_t *)data)[i] = q;
-            return;
-        case 4:
-            for (int64_t i = 0; i < count; i++) ((uint32_t *)data)[i] = (uint32_t)q;
-            return;
-        case 2:
-            for (int64_t i = 0; i < count; i++) ((uint16_t *)data)[i] = (uint16_t)q;
-            return;
-        default: memset(data, (int)q, (size_t)count); return;
+    case 8:
+        for (int64_t i = 0; i < count; i++) ((uint64_t *)data)[i] = q;
+        return;
+    case 4:
+        for (int64_t i = 0; i < count; i++) ((uint32_t *)data)[i] = (uint32_t)q;
+        return;
+    case 2:
+        for (int64_t i = 0; i < count; i++) ((uint16_t *)data)[i] = (uint16_t)q;
+        return;
+    default: memset(data, (int)q, (size_t)count); return;
     }
 }
 
@@ -234,8 +253,7 @@ static void fill_drawn(const kg_fill *f, kg_dtype t, uint64_t seed, int64_t firs
         fn(f->kind, p, seed, (uint64_t)i >> 1, &b);
         if (f->kind == KG_FILL_INT)
             for (int k = 0; k < n; k++) kg_store(t, data, done + k, int_of(f, b.w0[skip + k]));
-        else
-            store_floats(t, data, done, b.v + skip, n);
+        else store_floats(t, data, done, b.v + skip, n);
         done += n;
     }
 }
@@ -243,10 +261,10 @@ static void fill_drawn(const kg_fill *f, kg_dtype t, uint64_t seed, int64_t firs
 void kg_fill_range(const kg_fill *f, kg_dtype t, uint64_t seed, int64_t first, int64_t count, void *data) {
     if (count <= 0) return;
     switch (f->kind) {
-        case KG_FILL_ZERO: memset(data, 0, (size_t)count * kg_dtype_size(t)); return;
-        case KG_FILL_POISON: repeat(t, &(uint64_t){poison_of(t)}, count, data); return;
-        case KG_FILL_CONST: fill_const(t, f->a, count, data); return;
-        default: fill_drawn(f, t, seed, first, count, data); break;
+    case KG_FILL_ZERO: memset(data, 0, (size_t)count * kg_dtype_size(t)); return;
+    case KG_FILL_POISON: repeat(t, &(uint64_t){poison_of(t)}, count, data); return;
+    case KG_FILL_CONST: fill_const(t, f->a, count, data); return;
+    default: fill_drawn(f, t, seed, first, count, data); break;
     }
     uint64_t bits;
     if (f->kind == KG_FILL_SPECIALS)

@@ -40,7 +40,7 @@ static void become(const kg_process *p, char **env, pid_t parent, int report) {
     int out = fcntl(p->out, F_DUPFD, 16), control = p->control >= 0 ? fcntl(p->control, F_DUPFD, 16) : -1;
     int back = fcntl(report, F_DUPFD, 16);
     setpgid(0, 0);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (!p->ends_itself) prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (p->memory_bytes) setrlimit(RLIMIT_AS, &(struct rlimit){p->memory_bytes, p->memory_bytes});
     bool ready = getppid() == parent && (!p->folder || chdir(p->folder) == 0);
     dup2(null, 0);
@@ -74,7 +74,7 @@ int kg_process_start(const kg_process *p, int *pid, kg_error *err) {
     free(env);
     close(report[1]);
     int code = 0;
-    ssize_t n = child > 0 ? read(report[0], &code, sizeof code) : 0;   // end of file: exec went well
+    ssize_t n = child > 0 ? read(report[0], &code, sizeof code) : 0;  // end of file: exec went well
     close(report[0]);
     if (child < 0) return kg_fail(err, KG_ERR_CANNOT, "starting %s: %s", p->argv[0], strerror(fork_error));
     if (n == 0) return setpgid(child, child), *pid = child, 0;
@@ -114,7 +114,7 @@ static bool ended(int pid, double patience_s) {
 
 char *kg_process_end(int pid, bool kill_first, double patience_s) {
     bool gone = !kill_first && ended(pid, patience_s);
-    kill(-pid, SIGKILL);   // the rest of the group too
+    kill(-pid, SIGKILL);  // the rest of the group too
     if (!gone && !ended(pid, patience_s)) return kg_strdup("killed, and still there: stuck in the kernel");
     int status = 0;
     if (waitpid(pid, &status, 0) != pid) return kg_strdup("unknown");

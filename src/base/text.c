@@ -17,6 +17,7 @@ static void text_reserve(kg_text *t, size_t more) {
 }
 
 void kg_text_addv(kg_text *t, const char *fmt, va_list ap) {
+    if (!fmt) return;  // also tells the sanitizers' checks and -Wformat-truncation the same thing
     va_list again;
     va_copy(again, ap);
     const int n = vsnprintf(NULL, 0, fmt, again);

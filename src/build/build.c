@@ -34,6 +34,6 @@ int kg_build(const kg_candidate *c, const kg_device_info *dev, const char *scrat
     *out = (kg_artifact){0};
     double start = kg_now();
     int failed = build(&j, out, err);
-    out->seconds = kg_now() - start;   // the log of a failed build is the caller's too
+    out->seconds = kg_now() - start;  // the log of a failed build is the caller's too
     return failed;
 }

@@ -6,7 +6,7 @@
 #include "base/process.h"
 #include "build/internal.h"
 
-#define MAX_CC_WORDS 8   // "ccache gcc -m64"
+#define MAX_CC_WORDS 8  // "ccache gcc -m64"
 
 // argv of $CC (split at spaces, as make does) followed by ours. `words` holds its text.
 static char **command(char *words, char *const *ours) {
@@ -30,8 +30,8 @@ int kg_build_c(const kg_build_job *j, kg_artifact *out, kg_error *err) {
     const char *given = getenv("CC");
     char *words = kg_strdup(given && *given ? given : "cc"), *folder = kg_install_folder();
     char *include = kg_format("-I%s/include", folder);
-    char *ours[] = {"-O3", "-march=native", "-fopenmp", "-std=gnu17", "-shared", "-fPIC", include, "candidate.c",
-                    "-o", "candidate.so", "-lm", NULL};
+    char *ours[] = {"-O3",   "-march=native", "-fopenmp", "-std=gnu17",   "-shared", "-fPIC",
+                    include, "candidate.c",   "-o",       "candidate.so", "-lm",     NULL};
     char **argv = command(words, ours);
     kg_error why = {0};
     int failed = kg_build_compile(j, argv, "candidate.so", out, &why);

@@ -10,7 +10,7 @@
 #include "build/internal.h"
 
 #define LOG_BYTES    ((size_t)64 << 10)
-#define MEMORY_BYTES ((size_t)16 << 30)   // address space: nvcc's front end takes a few GiB on templates
+#define MEMORY_BYTES ((size_t)16 << 30)  // address space: nvcc's front end takes a few GiB on templates
 
 int kg_build_write(const kg_build_job *j, const char *name, const void *data, size_t size, char **path, kg_error *err) {
     *path = kg_format("%s/%s", j->scratch, name);
@@ -64,7 +64,11 @@ static int judge_result(const kg_build_job *j, const kg_process_result *r, const
 int kg_build_compile(const kg_build_job *j, char *const *argv, const char *made, kg_artifact *out, kg_error *err) {
     char *tmp = kg_format("TMPDIR=%s", j->scratch);
     char *env[] = {tmp, "LC_ALL=C", NULL};
-    kg_process p = {.argv = argv, .env = env, .folder = j->scratch, .control = -1, .search_path = true,
+    kg_process p = {.argv = argv,
+                    .env = env,
+                    .folder = j->scratch,
+                    .control = -1,
+                    .search_path = true,
                     .memory_bytes = MEMORY_BYTES};
     kg_process_result r = {0};
     int failed = kg_process_run(&p, j->timeout_s, LOG_BYTES, &r, err);

@@ -1,5 +1,5 @@
-// CUDA C++: nvcc where it is installed, else NVRTC. With a stated launch ("kgate: launch ...") the source is device code
-// alone and becomes a cubin; without one nvcc makes a shared object with a host function.
+// CUDA C++: nvcc where it is installed, else NVRTC. With a stated launch ("kgate: launch ...") the source is device
+// code alone and becomes a cubin; without one nvcc makes a shared object with a host function.
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -41,8 +41,8 @@ static int run_nvcc(const kg_build_job *j, char *nvcc, const char *arch, kg_arti
     bool host = j->c->launch == NULL;
     char *made = host ? "candidate.so" : "candidate.cubin", *folder = kg_install_folder();
     char *target = kg_format("-arch=%s", arch), *include = kg_format("-I%s/include", folder);
-    char *host_argv[] = {nvcc, "-O3", "-std=c++17", target, include, "-shared", "-Xcompiler", "-fPIC", "--cudart",
-                         "static", "candidate.cu", "-o", made, NULL};
+    char *host_argv[] = {nvcc,    "-O3",      "-std=c++17", target,         include, "-shared", "-Xcompiler",
+                         "-fPIC", "--cudart", "static",     "candidate.cu", "-o",    made,      NULL};
     char *device_argv[] = {nvcc, "-O3", "-std=c++17", target, include, "-cubin", "candidate.cu", "-o", made, NULL};
     int failed = kg_build_compile(j, host ? host_argv : device_argv, made, out, err);
     out->host_entry = host && !failed;
@@ -56,7 +56,7 @@ static int with_nvcc(const kg_build_job *j, char *nvcc, kg_artifact *out, kg_err
     char *arch = exact_arch(j->dev->arch);
     int failed = run_nvcc(j, nvcc, arch, out, err);
     // An nvcc older than the suffix: the plain target will do.
-    if (failed && out->log && strcasestr(out->log, "unsupported gpu architecture") && strcmp(arch, j->dev->arch))
+    if (failed && out->log && strcasestr(out->log, "unsupported gpu architecture") && strcmp(arch, j->dev->arch) != 0)
         failed = run_nvcc(j, nvcc, j->dev->arch, out, err);
     free(arch);
     return failed;
@@ -64,8 +64,10 @@ static int with_nvcc(const kg_build_job *j, char *nvcc, kg_artifact *out, kg_err
 
 static int with_nvrtc(const kg_build_job *j, kg_artifact *out, kg_error *err) {
     if (!j->c->launch)
-        return kg_fail(err, KG_ERR_CANNOT, "%s: no nvcc here for its host function: install the CUDA toolkit, set "
-                       "CUDA_HOME, or state the launch in a comment `kgate: launch`", j->c->path);
+        return kg_fail(err, KG_ERR_CANNOT,
+                       "%s: no nvcc here for its host function: install the CUDA toolkit, set "
+                       "CUDA_HOME, or state the launch in a comment `kgate: launch`",
+                       j->c->path);
     char *folder = kg_install_folder(), *include = kg_format("%s/include", folder), *arch = exact_arch(j->dev->arch);
     void *image = NULL;
     size_t size = 0;
@@ -82,8 +84,8 @@ int kg_build_cuda(const kg_build_job *j, kg_artifact *out, kg_error *err) {
     char *nvcc = find_nvcc();
     if (!nvcc) return with_nvrtc(j, out, err);
     char *source = NULL;
-    int failed = kg_build_write(j, "candidate.cu", j->c->source, j->c->source_len, &source, err) ||
-                 with_nvcc(j, nvcc, out, err);
+    int failed =
+        kg_build_write(j, "candidate.cu", j->c->source, j->c->source_len, &source, err) || with_nvcc(j, nvcc, out, err);
     free(source);
     free(nvcc);
     return failed ? -1 : 0;

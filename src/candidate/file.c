@@ -52,7 +52,7 @@ static void read_sidecar(kg_candidate *c) {
 static int check_bytes(kg_candidate *c) {
     if (blank(c->source, c->source_len))
         return kg_fail(&c->problem, KG_ERR_CANDIDATE, "%s: empty: nothing to judge", c->path);
-    if (c->language == KG_LANG_CUBIN && (c->source_len < 4 || memcmp(c->source, "\177ELF", 4)))
+    if (c->language == KG_LANG_CUBIN && (c->source_len < 4 || memcmp(c->source, "\177ELF", 4) != 0))
         return kg_fail(&c->problem, KG_ERR_CANDIDATE, "%s: not a cubin: no ELF header", c->path);
     if (c->language != KG_LANG_CUBIN && memchr(c->source, 0, c->source_len))
         return kg_fail(&c->problem, KG_ERR_CANDIDATE,

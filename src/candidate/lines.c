@@ -65,7 +65,7 @@ static bool is_blank(const kg_text *t) {
 }
 
 static void skip_bom(kg_text *t) {
-    if (t->len < 3 || memcmp(t->data, "\xEF\xBB\xBF", 3)) return;
+    if (t->len < 3 || memcmp(t->data, "\xEF\xBB\xBF", 3) != 0) return;
     memmove(t->data, t->data + 3, t->len - 2);
     t->len -= 3;
 }

@@ -7,8 +7,8 @@
 #include "runner/runner.h"
 
 static const char text[] =
-    "  kgate device                       devices here, their ceilings as measured, what the sandbox can do\n"
-    "  kgate device measure               measures the ceilings of every device here again, and keeps them\n"
+    "  kgate device                       devices here, their ceilings, what the sandbox can do\n"
+    "  kgate device measure               measures the ceilings of every device here, and keeps them\n"
     "  kgate device measure --device cpu  of this one\n";
 
 typedef struct {
@@ -84,31 +84,41 @@ static int add_device(kg_device *d, void *ctx) {
 }
 
 // "1.23e12" bytes or operations a second, as a person says it.
-static void print_rate(FILE *to, const char *name, const json_t *v, const char *unit) {
+static char *rate(double x, const char *unit) {
     static const struct {
         double scale;
         const char *prefix;
     } units[] = {{1e12, "T"}, {1e9, "G"}, {1e6, "M"}};
-    double x = json_number_value(v);
-    if (!json_is_number(v) || !(x > 0)) return;
     size_t i = 0;
     while (i < 2 && x < units[i].scale) i++;
-    fprintf(to, "    %-24s %8.3g %s%s\n", name, x / units[i].scale, units[i].prefix, unit);
+    return kg_format("%8.3g %s%s", x / units[i].scale, units[i].prefix, unit);
+}
+
+// The names of src/roofline's JSON end in their unit; those inside an object are operations a second.
+static void print_ceiling(const char *key, const json_t *v, bool operations, FILE *to) {
+    static const char *const ends[] = {"_bytes_s", "_ops_s", "_s"};
+    double x = json_number_value(v);
+    size_t n = strlen(key), i = 0;
+    for (; !operations && i < 3; i++)
+        if (n > strlen(ends[i]) && !strcmp(key + n - strlen(ends[i]), ends[i])) break;
+    if (!json_is_number(v) || i == 3) return;
+    char *name = kg_format("%.*s", (int)(operations ? n : n - strlen(ends[i])), key);
+    for (char *p = name; *p; p++)
+        if (*p == '_') *p = ' ';
+    char *value = i == 2 ? kg_format("%8.3g us", 1e6 * x) : rate(x, operations || i == 1 ? "op/s" : "B/s");
+    fprintf(to, "    %-24s %s\n", name, value);
+    free(value);
+    free(name);
 }
 
 static void print_ceilings(const json_t *c, FILE *to) {
-    const char *key;
+    const char *key, *name;
     json_t *v, *u;
-    if (!json_is_object(c)) {
-        fputs("    ceilings not measured yet: `kgate device measure`\n", to);
-        return;
-    }
+    if (!json_is_object(c)) fputs("    ceilings not measured yet: `kgate device measure`\n", to);
     json_object_foreach((json_t *)c, key, v) {
-        const char *unit = strstr(key, "bytes") ? "B/s" : strstr(key, "ops") ? "op/s" : NULL, *name;
-        if (json_is_object(v)) json_object_foreach(v, name, u) print_rate(to, name, u, "op/s");
-        else if (unit) print_rate(to, key, v, unit);
-        else if (json_is_number(v)) fprintf(to, "    %-24s %8.3g us\n", key, 1e6 * json_number_value(v));
-        else if (json_is_string(v)) fprintf(to, "    %s\n", json_string_value(v));
+        if (json_is_object(v)) json_object_foreach(v, name, u) print_ceiling(name, u, true, to);
+        else if (json_is_string(v)) fprintf(to, "    measured by %s\n", json_string_value(v));
+        else print_ceiling(key, v, false, to);
     }
 }
 
@@ -172,9 +182,9 @@ static int gather(listing *l, kg_error *err) {
 }
 
 static int check(const kg_options *o, kg_error *err) {
-    if (o->n_args > 1 || (o->n_args && strcmp(o->args[0], "measure")))
+    if (o->n_args > 1 || (o->n_args && strcmp(o->args[0], "measure") != 0))
         return kg_fail(err, KG_ERR_USAGE, "kgate device %s: use `kgate device` or `kgate device measure`", o->args[0]);
-    if (strcmp(o->format, "table") && strcmp(o->format, "json"))
+    if (strcmp(o->format, "table") != 0 && strcmp(o->format, "json") != 0)
         return kg_fail(err, KG_ERR_USAGE, "--format %s: devices are listed as table or json", o->format);
     return 0;
 }

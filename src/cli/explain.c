@@ -6,7 +6,7 @@
 #include "cli/cli.h"
 
 static const char text[] =
-    "Says in words what a result means: the numbers, the screens, the findings and the change each asks for.\n"
+    "Says in words what a result means: the numbers, the screens, the findings and what to change.\n"
     "\n"
     "  kgate explain k3jd        a result of the database, by the beginning of its id\n"
     "  kgate explain out.jsonl   records that `kgate run --format json` or `jsonl` wrote\n"

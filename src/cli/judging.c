@@ -95,6 +95,10 @@ static int unjudgeable(kg_judging *j, const kg_candidate *c) {
         skip(j, c, &j->no_task, &j->first_no_task, KG_ERR_USAGE, unknown_task(c));
         return -1;
     }
+    if (kg_judging_check_case(j->o, kg_task_find(c->task), &e)) {
+        worst(j, kg_cli_error(&e));
+        return -1;
+    }
     if (!kg_judges_can(j->judges, c->language, &e)) {
         skip(j, c, &j->no_device, &j->first_no_device, KG_ERR_CANNOT, kg_format("%s: %s", c->path, e.text));
         kg_error_clear(&e);
@@ -103,27 +107,43 @@ static int unjudgeable(kg_judging *j, const kg_candidate *c) {
     return 0;
 }
 
-// -1 only when judging cannot go on: the database is gone.
-static int judge_one(kg_judging *j, const kg_candidate *c, kg_error *err) {
-    if (unjudgeable(j, c)) return 0;
+// The judge's own failure: no compiler, no Python. One line a candidate, or one for a whole list.
+static void not_judged(kg_judging *j, const kg_candidate *c, kg_error *e) {
+    int code = e->code == KG_ERR_USAGE ? 2 : 3;
+    worst(j, code);
+    skip(j, c, &j->failed, &j->first_failed, code, kg_format("%s: %s", c->path, e->text));
+    kg_error_clear(e);
+}
+
+// A record of this candidate: kept from before, or judged and stored now. NULL: there is none. *fatal: the database is
+// gone, and judging cannot go on.
+static json_t *record_of(kg_judging *j, const kg_candidate *c, bool *fatal, kg_error *err) {
     kg_error e = {0};
     json_t *record = kg_judging_kept(j, c);
-    if (record) j->kept++;
-    else if (kg_judges_candidate(j->judges, c, &record, &e)) {
-        kg_error named = {0};
-        kg_fail(&named, e.code, "%s: %s", c->path, e.text);
-        worst(j, kg_cli_error(&named) > 2 ? 3 : 2);
-        kg_error_clear(&e);
-        return 0;
-    } else if (j->store && kg_store_add(j->store, j->run, record, err)) {
-        report(j, record);  // it was judged, so it is shown
-        json_decref(record);
-        return -1;
+    if (record) {
+        j->kept++;
+        return record;
     }
-    j->judged++;
-    report(j, record);
+    int failed = kg_judges_candidate(j->judges, c, &record, &e);
+    if (interrupted) {  // the keyboard interrupts the runner too: what it did then says nothing about the candidate
+        kg_error_clear(&e);
+        json_decref(record);
+        return NULL;
+    }
+    if (failed) not_judged(j, c, &e);
+    else *fatal = j->store && kg_store_add(j->store, j->run, record, err);
+    return failed ? NULL : record;
+}
+
+static int judge_one(kg_judging *j, const kg_candidate *c, kg_error *err) {
+    bool fatal = false;
+    json_t *record = unjudgeable(j, c) ? NULL : record_of(j, c, &fatal, err);
+    if (record) {
+        j->judged++;
+        report(j, record);
+    }
     json_decref(record);
-    return 0;
+    return fatal ? -1 : 0;
 }
 
 static int judge_all(kg_judging *j, kg_candidate_source *s, kg_error *err) {
@@ -145,6 +165,7 @@ static void say_skipped(kg_judging *j) {
     if (j->no_device)
         kg_cli_note("%zu skipped, no device here that runs them (first: %s)", j->no_device, j->first_no_device);
     if (j->no_task) kg_cli_note("%zu skipped, task not known (first: %s)", j->no_task, j->first_no_task);
+    if (j->failed) kg_cli_note("%zu could not be judged (first: %s)", j->failed, j->first_failed);
     if (j->kept) kg_cli_note("%zu taken from the interrupted run, not judged again", j->kept);
     if (!j->judged && !j->code && (j->no_device || j->no_task)) {
         kg_cli_note("nothing was judged");
@@ -152,14 +173,15 @@ static void say_skipped(kg_judging *j) {
     }
 }
 
-// What was skipped is no failure, but a gate that lets it pass unseen is none: --require is not met.
 static void finish(kg_judging *j, const char *command, kg_error *err) {
     say_skipped(j);
     if (interrupted) {
         kg_cli_note("interrupted after %zu: the same command with --resume goes on from there", j->judged);
         worst(j, 128 + interrupted);
     } else if (j->run && kg_store_finish_run(j->store, j->run, err)) worst(j, kg_cli_error(err));
-    if (!strcmp(command, "gate") && j->below) worst(j, 1);
+    if (strcmp(command, "gate") != 0) return;
+    if (j->below) worst(j, 1);
+    if (j->no_task) worst(j, 2);  // a misspelt task must not pass a gate unseen
 }
 
 static int judge_with(kg_judging *j, const char *command, kg_candidate_source *s, kg_error *err) {
@@ -188,5 +210,6 @@ int kg_cli_judge(const kg_options *o, const char *command, kg_report *r, kg_erro
     kg_candidates_close(s);
     free(j.first_no_device);
     free(j.first_no_task);
+    free(j.first_failed);
     return j.code;
 }

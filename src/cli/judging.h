@@ -12,11 +12,11 @@ typedef struct {
     kg_judges *judges;
     int64_t run;
     bool resumed;  // the run was begun by an earlier command
-    size_t judged, kept, below, no_device, no_task;
-    char *first_no_device, *first_no_task;  // one example each
-    int code;                               // the worst exit code so far
-    size_t at;                              // candidates seen
-    char *now;                              // the one being judged, for progress
+    size_t judged, kept, below, no_device, no_task, failed;
+    char *first_no_device, *first_no_task, *first_failed;  // one example each
+    int code;                                              // the worst exit code so far
+    size_t at;                                             // candidates seen
+    char *now;                                             // the one being judged, for progress
 } kg_judging;
 
 // ---- resume.c
@@ -24,5 +24,9 @@ typedef struct {
 int kg_judging_begin(kg_judging *j, const char *command, kg_error *err);
 // The record this candidate got before the run was interrupted, or NULL.
 json_t *kg_judging_kept(kg_judging *j, const kg_candidate *c);
+
+// ---- case.c
+// Whether --case names a case of this task; 0 when it does or was not given.
+int kg_judging_check_case(const kg_options *o, const kg_task *t, kg_error *err);
 
 #endif

@@ -1,13 +1,18 @@
 // kgate COMMAND ...: finds the command.
 #include <kgate/kgate.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
 
-static const kg_command *const commands[] = {&kg_run_command,    &kg_gate_command,    &kg_task_command,
-                                             &kg_device_command, &kg_explain_command, &kg_results_command};
-enum { COMMANDS = sizeof commands / sizeof *commands };
+static const kg_command *const commands[] = {&kg_run_command,
+                                             &kg_gate_command,
+                                             &kg_task_command,
+                                             &kg_device_command,
+                                             &kg_explain_command,
+                                             &kg_results_command,
+                                             NULL};
 
 static const char help[] =
     "kgate judges compute kernels: is it right, is it as fast as it should be, and if not, why.\n"
@@ -33,6 +38,7 @@ static int no_such_command(const char *word) {
     if (word[0] != '-' && !access(word, F_OK))
         fprintf(stderr, "kgate: %s is a file, not a command: kgate run %s\n", safe, safe);
     else fprintf(stderr, "kgate: %s: no such command: use run, gate, task, device, explain or results\n", safe);
+    free(safe);
     return 2;
 }
 
@@ -44,8 +50,8 @@ int main(int argc, char **argv) {
     }
     if (!strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help")) return fputs(help, stdout) < 0;
     if (!strcmp(word, "--version") || !strcmp(word, "-V")) return puts("kgate " KGATE_VERSION) < 0;
-    for (size_t i = 0; i < COMMANDS; i++) {
-        if (strcmp(word, commands[i]->name)) continue;
+    for (size_t i = 0; commands[i]; i++) {
+        if (strcmp(word, commands[i]->name) != 0) continue;
         kg_options o;
         kg_error err = {0};
         if (kg_options_parse(commands[i], argc - 1, argv + 1, &o, &err)) return kg_cli_error(&err);

@@ -82,7 +82,7 @@ static int set_device(kg_options *o, const char *value, kg_error *err) {
     size_t n = strcspn(value, ":");
     o->device = value;
     for (size_t i = 0; kinds[i]; i++) {
-        if (strlen(kinds[i]) != n || strncmp(kinds[i], value, n)) continue;
+        if (strlen(kinds[i]) != n || strncmp(kinds[i], value, n) != 0) continue;
         if (!value[n]) return 0;
         size_t digits = strspn(value + n + 1, "0123456789");
         if (i >= 2 && digits > 0 && digits < 5 && !value[n + 1 + digits]) return 0;
@@ -243,7 +243,7 @@ static int set_option(const kg_command *c, size_t i, const char *value, kg_optio
 static int unknown(const kg_command *c, int code, char **argv, kg_error *err) {
     const char *word = argv[optind - 1];
     char letter[3] = {'-', (char)optopt, 0};
-    bool is_letter = optopt && strncmp(word, "--", 2);
+    bool is_letter = optopt && strncmp(word, "--", 2) != 0;
     return kg_fail(err, KG_ERR_USAGE, "%s: %s: `kgate %s --help` lists the options", is_letter ? letter : word,
                    code == ':' ? "needs a value" : "no such option here, or not a clear one", c->name);
 }

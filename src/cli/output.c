@@ -32,7 +32,7 @@ void kg_cli_note(const char *fmt, ...) {
 
 bool kg_cli_color(FILE *to) {
     const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
-    return !(no && *no) && term && strcmp(term, "dumb") && isatty(fileno(to));
+    return !(no && *no) && term && strcmp(term, "dumb") != 0 && isatty(fileno(to));
 }
 
 static bool same_file(const char *a, const char *b) {

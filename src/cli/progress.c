@@ -13,7 +13,7 @@ static size_t columns(void) {
 
 static bool watched(void) {
     const char *term = getenv("TERM");
-    return isatty(STDERR_FILENO) && term && strcmp(term, "dumb");
+    return isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0;
 }
 
 void kg_progress(const char *fmt, ...) {

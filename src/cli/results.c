@@ -7,19 +7,29 @@
 static const char text[] =
     "  kgate results                        the newest results\n"
     "  kgate results --verdict slow --format csv\n"
-    "  kgate results show ID                one in words (--format json: the record); a beginning of the id will do\n"
+    "  kgate results show ID                one in words, or with --format json its record; a\n"
+    "                                       beginning of the id will do\n"
     "  kgate results diff A B               what changed between two\n";
 
-static int add(const json_t *record, void *report) { return kg_report_add(report, record); }
+typedef struct {
+    kg_report *report;
+    size_t n;
+} listing;
+
+static int add(const json_t *record, void *ctx) {
+    listing *l = ctx;
+    l->n++;
+    return kg_report_add(l->report, record);
+}
 
 // The table has no column for the id, without which nothing can be shown: it stands before the candidate's name.
-static int add_with_id(const json_t *record, void *report) {
+static int add_with_id(const json_t *record, void *ctx) {
     json_t *shown = json_deep_copy(record), *candidate = json_object_get(shown, "candidate");
     const char *id = json_string_value(json_object_get(record, "id"));
     const char *path = json_string_value(json_object_get(candidate, "path"));
     char *name = kg_format("%s %s", id ? id : "?", path ? path : "-");
     json_object_set_new(candidate, "path", json_string(name));
-    int result = kg_report_add(report, shown);
+    int result = add(shown, ctx);
     free(name);
     json_decref(shown);
     return result;
@@ -27,10 +37,11 @@ static int add_with_id(const json_t *record, void *report) {
 
 static int list(const kg_options *o, kg_database *s, FILE *to, kg_error *err) {
     kg_store_filter f = {o->task, o->verdict, kg_option_given(o, "device") ? o->device : NULL, o->limit};
-    kg_report *r;
-    if (kg_report_open(o->format, to, kg_cli_color(to), &r, err)) return -1;
-    int result = kg_store_list(s, &f, strcmp(o->format, "table") ? add : add_with_id, r, err);
-    kg_report_close(r);
+    listing listed = {0};
+    if (kg_report_open(o->format, to, kg_cli_color(to), &listed.report, err)) return -1;
+    int result = kg_store_list(s, &f, strcmp(o->format, "table") ? add : add_with_id, &listed, err);
+    kg_report_close(listed.report);
+    if (!result && !listed.n && !strcmp(o->format, "table")) kg_cli_note("no such results");
     return result;
 }
 

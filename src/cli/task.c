@@ -38,7 +38,7 @@ static int list(const kg_options *o, FILE *to, kg_error *err) {
         list_json(to);
         return 0;
     }
-    if (strcmp(o->format, "table"))
+    if (strcmp(o->format, "table") != 0)
         return kg_fail(err, KG_ERR_USAGE, "--format %s: a list of tasks is table or json", o->format);
     for (size_t i = 0; i < kg_task_count(); i++) {
         const kg_task *t = kg_task_at(i);

@@ -4,8 +4,8 @@
 
 #include "device/device.h"
 
-#define KINDS (sizeof kinds / sizeof *kinds)
-static const kg_device_ops *const kinds[] = {&kg_cuda_device_ops, &kg_cpu_device_ops};
+#define KINDS 2
+static const kg_device_ops *const kinds[KINDS] = {&kg_cuda_device_ops, &kg_cpu_device_ops};
 
 void kg_device_info_free(kg_device_info *i) {
     free(i->kind);

@@ -72,8 +72,7 @@ static json_t *argument(const kg_param *p, const kg_arg *a, const kg_place *plac
 
 json_t *kg_case_to_json(const kg_task *t, const kg_case *c, const kg_layout *l) {
     json_t *args = json_array(), *outs = json_array();
-    for (int i = 0; i < c->n_args; i++)
-        json_array_append_new(args, argument(&t->params[i], &c->args[i], &l->args[i]));
+    for (int i = 0; i < c->n_args; i++) json_array_append_new(args, argument(&t->params[i], &c->args[i], &l->args[i]));
     for (int i = 0; i < c->n_outs; i++) json_array_append_new(outs, tensor(&c->outs[i], &l->outs[i]));
     return json_pack("{s:i, s:i, s:b, s:o, s:o}", "calls", c->calls < 1 ? 1 : c->calls, "slots", l->slots,
                      "alias_first_out", (int)c->alias_first_out, "args", args, "outs", outs);

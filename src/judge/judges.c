@@ -76,7 +76,7 @@ int kg_judges_open(const kg_judges_options *o, kg_judges **out, kg_error *err) {
     j->o = *o;
     kg_launcher_options launch = {.python = o->python, .start_timeout_s = START_TIMEOUT_S};
     int failed = kg_launcher_open(&launch, &j->launcher, err);
-    bench *named = !failed && strcmp(o->device, "auto") ? bench_of(j, o->device, false) : NULL;
+    bench *named = !failed && strcmp(o->device, "auto") != 0 ? bench_of(j, o->device, false) : NULL;
     if (failed || (named && !named->device && copy_error(&named->why, err))) {
         kg_judges_close(j);
         return -1;

@@ -13,10 +13,10 @@
 #include "judge/session.h"
 #include "runner/protocol.h"
 
-#define REAP_S 5.0   // a killed process that is still there after this is stuck in the kernel
+#define REAP_S 5.0  // a killed process that is still there after this is stuck in the kernel
 
 struct kg_launcher {
-    char *folder;            // holds kgate-runner, libkgate-runner.so and python/
+    char *folder;  // holds kgate-runner, libkgate-runner.so and python/
     char *python;
     double start_timeout_s;
     bool interpret;
@@ -25,9 +25,7 @@ struct kg_launcher {
     char *info;              // its versions, JSON text
 };
 
-static const char *first_of(const char *a, const char *b, const char *c) {
-    return a && *a ? a : b && *b ? b : c;
-}
+static const char *first_of(const char *a, const char *b, const char *c) { return a && *a ? a : b && *b ? b : c; }
 
 int kg_launcher_open(const kg_launcher_options *o, kg_launcher **out, kg_error *err) {
     kg_launcher *l = kg_alloc(sizeof *l);
@@ -60,7 +58,8 @@ static int spawn_native(kg_launcher *l, const char *scratch, int theirs, int *pi
     int log = open(output, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
     char *argv[] = {program, NULL}, *env[] = {tmp, cache, NULL};
     kg_process p = {.argv = argv, .env = env, .folder = scratch, .out = log, .control = theirs};
-    int failed = log < 0 ? kg_fail(err, KG_ERR_CANNOT, "%s: %s", output, strerror(errno)) : kg_process_start(&p, pid, err);
+    int failed =
+        log < 0 ? kg_fail(err, KG_ERR_CANNOT, "%s: %s", output, strerror(errno)) : kg_process_start(&p, pid, err);
     if (log >= 0) close(log);
     free(program);
     free(output);
@@ -73,8 +72,9 @@ static int spawn_native(kg_launcher *l, const char *scratch, int theirs, int *pi
 static int start_zygote(kg_launcher *l, int theirs, kg_error *err) {
     char *script = kg_format("%s/python/zygote.py", l->folder), *lib = kg_format("%s/libkgate-runner.so", l->folder);
     // -u -B: nothing is buffered or written beside the scripts.
-    char *argv[] = {l->python, "-uB", script, "--lib", lib, "--control-fd", "3", l->interpret ? "--interpret" : NULL, NULL};
-    kg_process p = {.argv = argv, .out = l->zygote_log, .control = theirs, .search_path = true};
+    char *argv[] = {l->python, "-uB", script, "--lib", lib, "--control-fd", "3", l->interpret ? "--interpret" : NULL,
+                    NULL};
+    kg_process p = {.argv = argv, .out = l->zygote_log, .control = theirs, .search_path = true, .ends_itself = true};
     kg_error why = {0};
     int failed = kg_process_start(&p, &l->zygote_pid, &why);
     if (failed) kg_fail(err, KG_ERR_CANNOT, "no Python: %s: install it or name one with --python", why.text);
@@ -127,7 +127,9 @@ static int explain_zygote(kg_launcher *l, kg_error *err) {
     kg_error why = {KG_ERR_CANNOT, err ? err->text : NULL};
     kg_error made = {0};
     kg_fail(&made, KG_ERR_CANNOT, "Python (%s) did not start: %s: see --python", l->python,
-            words ? words : why.text ? why.text : "unknown");
+            words      ? words
+            : why.text ? why.text
+                       : "unknown");
     free(words);
     kg_error_clear(err);
     if (err) *err = made;
@@ -162,7 +164,7 @@ static int spawn_python(kg_launcher *l, const char *scratch, int theirs, int *pi
     kg_error why = {0};
     if (ask(l, json_pack("{s:s, s:s}", "op", "spawn", "scratch", scratch), theirs, l->start_timeout_s, &answer, &why)) {
         kg_fail(err, why.code, "%s", why.text);
-        if (why.code != KG_ERR_CANNOT) stop_zygote(l);   // it said nothing: the next candidate gets a fresh one
+        if (why.code != KG_ERR_CANNOT) stop_zygote(l);  // it said nothing: the next candidate gets a fresh one
         kg_error_clear(&why);
         return -1;
     }

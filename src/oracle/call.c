@@ -39,8 +39,8 @@ kg_view kg_view_expand(const kg_view *v, const kg_tensor *shape_of) {
     kg_view r = *v;
     const char *what = "an input does not broadcast with the output";
     switch (kg_expand(&v->desc, shape_of, &r.desc)) {
-        case 0: return r;
-        default: fprintf(stderr, "kgate: %s: infer() should have refused (a bug in the task's file)\n", what); abort();
+    case 0: return r;
+    default: fprintf(stderr, "kgate: %s: infer() should have refused (a bug in the task's file)\n", what); abort();
     }
 }
 

@@ -2,7 +2,8 @@
 //
 // Error of the mean: that of the sum, over n. An error e of the mean changes sum (x_i - mean)^2 by n e^2 exactly (the
 // first-order part is 2 e sum(x_i - mean) = 0). Rounding the mean itself and each x_i - mean adds at most
-// u (|mean| + |d_i|) to every centred value d_i, independently: 2 sqrt(sum d_i^2 (|mean| + |d_i|)^2) to the sum of squares.
+// u (|mean| + |d_i|) to every centred value d_i, independently: 2 sqrt(sum d_i^2 (|mean| + |d_i|)^2) to the sum of
+// squares.
 // A one-pass kernel, sum x^2 - n mean^2, errs by u n mean^2 and more: that is not covered, and must not be
 // (Chan, Golub, LeVeque, "Algorithms for computing the sample variance", The American Statistician 37, 1983).
 #include "oracle/oracle.h"
@@ -28,7 +29,7 @@ kg_moments_t kg_moments(const kg_view *v, kg_line_t line) {
     }
     r.m2 = kg_sum_value(&s);
     const double u = v->desc.dtype == KG_F64 ? 0x1p-53 : 0x1p-24;
-    r.m2_acc = kg_sum_acc(&s) + KG_LAMBDA * 2.0 * sqrt(kg_sum_value(&rounding)) +
-               (double)line.n * r.mean_acc * r.mean_acc * u;
+    r.m2_acc =
+        kg_sum_acc(&s) + KG_LAMBDA * 2.0 * sqrt(kg_sum_value(&rounding)) + (double)line.n * r.mean_acc * r.mean_acc * u;
     return r;
 }

@@ -35,14 +35,18 @@ int64_t kg_offset_at(const kg_tensor *t, const int64_t *coord);
 
 // Lines along one dimension: line `k` of a tensor (row-major over the other dimensions) starts at storage offset
 // .start and steps by .step for .n elements. dim must be wrapped already.
-typedef struct { int64_t start, step, n; } kg_line_t;
+typedef struct {
+    int64_t start, step, n;
+} kg_line_t;
 kg_line_t kg_line_of(const kg_tensor *t, int dim, int64_t line);
 // The line that the element with this row-major index lies on.
 int64_t kg_line_index(const kg_tensor *t, int dim, int64_t logical);
 
 // ---- one point ----------------------------------------------------------------------------------
 // value: f in fp64. local: what an honest kernel that works at unit roundoff u may err by, in units of u.
-typedef struct { double value, local; } kg_point;
+typedef struct {
+    double value, local;
+} kg_point;
 
 // Backward model f(x(1+d))(1+e): condition is the sum of |x_i df/dx_i|. The factor covers a few roundings and the
 // intrinsics of GPUs.
@@ -63,23 +67,23 @@ typedef kg_point (*kg_map_fn)(const double *x, const void *ctx);
 int kg_map(const kg_call *call, kg_ref *ref, int n_params, const char *const *params, kg_map_fn f, const void *ctx);
 
 // ---- functions and their derivatives where libm has none ------------------------------------------
-double kg_sigmoid(double x);            // no overflow, full relative accuracy on both sides
-double kg_normal_cdf(double x);         // full relative accuracy in the left tail
+double kg_sigmoid(double x);     // no overflow, full relative accuracy on both sides
+double kg_normal_cdf(double x);  // full relative accuracy in the left tail
 double kg_normal_pdf(double x);
 kg_point kg_gelu_point(double x, bool tanh_form);
 kg_point kg_tanh_point(double x);
 kg_point kg_sigmoid_point(double x);
 kg_point kg_exp_point(double x);
-kg_point kg_relu_point(double x);       // NaN stays NaN, as in PyTorch
+kg_point kg_relu_point(double x);  // NaN stays NaN, as in PyTorch
 
 // ---- sums ---------------------------------------------------------------------------------------
 // A running sum with its error analysis (sum.c). Value by compensated summation, so right to fp64's last bit or so.
 typedef struct {
-    double hi, lo;       // value = hi + lo
-    double square;       // q: sum of squared terms
-    double partial;      // sum over k of s_k^2 + q_k
-    double local2;       // sum of squared local errors of the terms
-    double largest;      // max |term|
+    double hi, lo;   // value = hi + lo
+    double square;   // q: sum of squared terms
+    double partial;  // sum over k of s_k^2 + q_k
+    double local2;   // sum of squared local errors of the terms
+    double largest;  // max |term|
     int64_t n;
 } kg_sum_t;
 // A term that is exact (an input element).
@@ -97,7 +101,11 @@ double kg_sum_acc(const kg_sum_t *s);
 
 // Running mean and centred sum of squares (Welford), for std, var and the norms; exact to fp64 roundings.
 // Two-pass in fact: call kg_moments over the whole line.
-typedef struct { double mean, m2; int64_t n; double mean_acc, m2_acc; } kg_moments_t;
+typedef struct {
+    double mean, m2;
+    int64_t n;
+    double mean_acc, m2_acc;
+} kg_moments_t;
 // mean_acc: what summing for the mean may err by, in units of u_acc (already divided by n).
 // m2_acc: the same for the centred sum of squares, for a two-pass (or Welford) kernel: sum's own error plus
 // what an error e of the mean and the rounding of x - mean add (n e^2 and 2 e |sum of centred| <= 0 to first order).

@@ -10,8 +10,8 @@
 //
 // local  what rounding the inputs to the working precision adds (units of its u). Rounding to nearest errs by at most u
 //        for each factor, independently: 4 sqrt(q_n) is over six deviations, and 2 max |a b| covers a sum dominated
-//        by one term. Truncating inputs, as matrix units do with a float32 that is given to them as tf32, errs by u for each
-//        factor on average and always towards zero: 4 |value|. Half-precision inputs are exact there and need none of
+//        by one term. Truncating inputs, as matrix units do with a float32 that is given to them as tf32, errs by at most u
+//        for each factor on average, always towards zero: 2 |value|. Half-precision inputs are exact there and need none of
 //        it: a kernel may round the answer once more before it stores it, |value|. So accumulating in half precision
 //        has nowhere to hide.
 #include "oracle/product.h"
@@ -53,7 +53,7 @@ double kg_lanes_value(const kg_lanes *l, int lane) { return l->s[lane] + l->lo[l
 
 double kg_lanes_local(const kg_lanes *l, int lane) {
     const double value = fabs(kg_lanes_value(l, lane));
-    return l->half ? value : 4 * sqrt(l->q[lane]) + 2 * sqrt(l->largest[lane]) + 4 * value;
+    return l->half ? value : 4 * sqrt(l->q[lane]) + 2 * sqrt(l->largest[lane]) + 2 * value;
 }
 
 double kg_lanes_acc(const kg_lanes *l, int lane) {

@@ -4,12 +4,13 @@
 // sum s_k, whatever the order: the error is sum_k s_k d_k with |d_k| <= u (Higham, Accuracy and Stability of Numerical
 // Algorithms, 2nd ed., section 4.2: the running error bound). The worst case u sum |s_k| is attained by nothing real:
 // with roundings that are independent and of mean zero the error is at most lambda u sqrt(sum_k s_k^2) except with
-// probability 2 exp(-lambda^2/2) (Higham & Mary, "A new approach to probabilistic rounding error analysis", SIAM J. Sci.
-// Comput. 41, 2019, theorem 2.4): lambda = 8 makes that 3e-14.
+// probability 2 exp(-lambda^2/2) (Higham & Mary, "A new approach to probabilistic rounding error analysis", SIAM J.
+// Sci. Comput. 41, 2019, theorem 2.4): lambda = 8 makes that 3e-14.
 //
 // The partial sums depend on the order that a kernel takes, which the judge does not know. A random order has
-// E s_k^2 <= (k/n s_n)^2 + q_k, with q_k the sum of the first k squared terms; a tree has fewer partial sums, each smaller. So the
-// bound takes the natural order's s_k and adds q_k at each k: where the natural order cancels luckily, q_k covers others.
+// E s_k^2 <= (k/n s_n)^2 + q_k, with q_k the sum of the first k squared terms; a tree has fewer partial sums, each
+// smaller. So the bound takes the natural order's s_k and adds q_k at each k: where the natural order cancels luckily,
+// q_k covers others.
 //
 //     acc = 8 sqrt(sum_k (s_k^2 + q_k))                                   zero for one term: nothing is rounded
 //

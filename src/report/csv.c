@@ -66,17 +66,21 @@ static void put_value(FILE *to, const json_t *v) {
     else if (json_is_number(v) || json_is_boolean(v)) json_dumpf(v, to, KG_JSON_FLAGS);
 }
 
+typedef struct {
+    FILE *to;
+} csv;
+
 static void *open_csv(FILE *to, bool color) {
     (void)color;
     for (size_t i = 0; i < COLUMNS; i++) fprintf(to, "%s%s", i ? "," : "", columns[i].column);
     fputs("\r\n", to);
-    FILE **self = kg_alloc(sizeof *self);
-    *self = to;
+    csv *self = kg_alloc(sizeof *self);
+    self->to = to;
     return self;
 }
 
 static int add_row(void *self, const json_t *record) {
-    FILE *to = *(FILE **)self;
+    FILE *to = ((csv *)self)->to;
     for (size_t i = 0; i < COLUMNS; i++) {
         if (i) fputc(',', to);
         put_value(to, kg_field(record, columns[i].field));

@@ -45,7 +45,8 @@ typedef struct {
     int (*add)(void *self, const json_t *record);
     int (*close)(void *self);  // frees self
 } kg_writer;
-extern const kg_writer kg_table_writer, kg_json_writer, kg_jsonl_writer, kg_csv_writer, kg_junit_writer, kg_words_writer;
+extern const kg_writer kg_table_writer, kg_json_writer, kg_jsonl_writer, kg_csv_writer, kg_junit_writer,
+    kg_words_writer;
 
 // Options every JSON text is written with: fifteen digits print 55.3 as it was measured, not 55.299999999999997.
 #define KG_JSON_FLAGS (JSON_REAL_PRECISION(15) | JSON_ENCODE_ANY)

@@ -73,7 +73,7 @@ static int add_case(void *self, const json_t *r) {
         j->seconds += seconds;
     }
     kg_text_add(&j->cases, ">");
-    if (!verdict || (strcmp(verdict, "efficient") && strcmp(verdict, "right"))) {
+    if (!verdict || (strcmp(verdict, "efficient") != 0 && strcmp(verdict, "right") != 0)) {
         j->failures++;
         add_failure(j, r, verdict ? verdict : "no verdict");
     }

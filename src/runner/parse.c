@@ -7,9 +7,7 @@
 #include "runner/runner.h"
 #include "task/task.h"
 
-static int bad(kg_error *err, const char *what) {
-    return kg_fail(err, KG_ERR_INTERNAL, "case packet: %s", what);
-}
+static int bad(kg_error *err, const char *what) { return kg_fail(err, KG_ERR_INTERNAL, "case packet: %s", what); }
 
 static int index_in(const char *s, const char *const *names, int n) {
     for (int i = 0; s && i < n; i++)
@@ -57,8 +55,8 @@ static int check_place(const kg_run_tensor *t, int slots, size_t arena, kg_error
         span += (unsigned __int128)(t->desc.shape[d] - 1) * (uint64_t)t->desc.stride[d];
         if (span > SIZE_MAX / 16) return bad(err, "a tensor larger than memory");
     }
-    unsigned __int128 end = (unsigned __int128)t->slot_stride * (unsigned)(slots - 1) + t->offset +
-                            span * kg_dtype_size(t->desc.dtype);
+    unsigned __int128 end =
+        (unsigned __int128)t->slot_stride * (unsigned)(slots - 1) + t->offset + span * kg_dtype_size(t->desc.dtype);
     if (end > arena) return bad(err, "a tensor outside its arena");
     return 0;
 }
@@ -142,8 +140,7 @@ static int parse_outs(const json_t *outs, const kg_arenas *arenas, kg_run_case *
         if (c->n_args < 1 || c->args[0].kind != KG_P_TENSOR || !c->args[0].tensor.writable)
             return bad(err, "an output in place of an argument that is not writable");
         c->outs[0] = c->args[0].tensor;
-        if (parse_desc(o, &c->outs[0].desc, err) ||
-            check_place(&c->outs[0], c->slots, arenas->out_bytes, err))
+        if (parse_desc(o, &c->outs[0].desc, err) || check_place(&c->outs[0], c->slots, arenas->out_bytes, err))
             return -1;
     }
     return 0;

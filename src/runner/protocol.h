@@ -9,7 +9,7 @@
 // hello       {"op","device","ordinal","scratch","memory_bytes"}, fds: control page
 //                                                                            {"sandbox":[...], "pid"}
 //             scratch: the only folder the runner may write (absent: its working folder). memory_bytes: host memory a
-//             candidate may take beside the arenas (absent or 0: no limit)
+//             candidate on the CPU may take beside the arenas (absent or 0: half of what the machine has)
 // arenas      {"op","in_bytes","out_bytes"}, fds: inputs (read-only), outputs (read-write)
 //                                                                            {}
 //             Asked again, it replaces (and unmaps) the arenas before.
@@ -21,13 +21,13 @@
 //             slot_stride}, n slots laid out slot_stride bytes apart         {}
 // call        {"op","slot","n"}: n calls on a slot one after the other, synchronised at the end
 //                                                                            {} or a candidate error
-// batch       {"op","calls","first_slot","held":bool,"flush_bytes","collect":bool,"seq"}: enqueues `calls` calls, call i
-//             on slot (first_slot + i), behind the hold when held; answers twice:
+// batch       {"op","calls","first_slot","held":bool,"flush_bytes","collect":bool,"seq"}: enqueues `calls` calls,
+//             call i on slot (first_slot + i), behind the hold when held; answers twice:
 //               {"enqueued":true} once all is queued (held) or before it starts (unheld),
 //               {"times":[s...], "host_s":s} when all of it is done.
 //             The judge fills the inputs after `enqueued`, then releases by control.go = seq, and clocks until
-//             control.done == seq. Held: the queue waits for go (on the CPU: the runner, before the first call). Not held:
-//             the runner itself waits for go after saying `enqueued`, then makes the calls.
+//             control.done == seq. Held: the queue waits for go (on the CPU: the runner, before the first call). Not
+//             held: the runner itself waits for go after saying `enqueued`, then makes the calls.
 // bye         {"op"}                                                         {}
 //
 // The "case" object (kg_case_to_json makes it, kg_parse_case reads it):
@@ -38,14 +38,12 @@
 //     other kinds: "value", also when absent (the default); null when none. A number that JSON lacks is the string
 //     "nan", "inf" or "-inf". ints, floats: a list; with "scalar" a list of one, given as a bare number. ints with
 //     "text": Python passes the text (padding='same'), C the list
-//   TENSOR: {"dtype":"float32", "shape":[...], "strides":[...], "arena":"in"|"out", "offset":bytes, "slot_stride":bytes}
+//   TENSOR: {"dtype":"float32", "shape":[...], "strides":[...], "arena":"in"|"out", "offset":N,
+//     "slot_stride":N}, both in bytes.
 //     outs[0] with alias_first_out has no place of its own: it lies where args[0] lies.
 //
 // When a batch fails, the error is its last answer, whether `enqueued` was said before or not; the judge then releases
 // the hold. A batch collects (copies what the callable allocated into the outs) after control.done is written.
-//
-// Unheld, `enqueued` comes before the work starts, and the runner itself waits for control.go == seq before the first
-// call: values arrive late there too.
 //
 // A candidate that synchronises inside its call never gets to `enqueued` while held: the judge notices, releases
 // the hold (go = seq), throws the batch away and measures unheld from then on.
@@ -58,13 +56,13 @@
 
 #include "base/base.h"
 
-#define KG_PACKET (192 * 1024)
+#define KG_PACKET           (192 * 1024)
 #define KG_PROTOCOL_VERSION 1
 
 // One 4096-byte page, a memfd shared by judge and runner (and, on CUDA, by the device).
 typedef struct {
-    _Atomic uint32_t go;     // judge -> runner or queue: batch `seq` may run; also a futex on the CPU
-    _Atomic uint32_t done;   // last write of the batch; also a futex on the CPU
+    _Atomic uint32_t go;    // judge -> runner or queue: batch `seq` may run; also a futex on the CPU
+    _Atomic uint32_t done;  // last write of the batch; also a futex on the CPU
     uint32_t reserved[30];
 } kg_control;
 
@@ -72,8 +70,8 @@ typedef struct {
 #define KG_PACKET_FDS 4
 
 typedef struct {
-    json_t *json;              // always an object; owned
-    int fds[KG_PACKET_FDS];    // owned; -1 where none
+    json_t *json;            // always an object; owned
+    int fds[KG_PACKET_FDS];  // owned; -1 where none
     int n_fds;
 } kg_packet;
 
@@ -83,7 +81,7 @@ int kg_packet_send(int socket, const json_t *object, const int *fds, int n_fds, 
 // Receives one. Whatever bytes come, the answer is an object or an error: KG_ERR_DIED (end of file), KG_ERR_TIMEOUT,
 // KG_ERR_CANDIDATE (not a JSON object, too deep, too large, more descriptors than expected).
 int kg_packet_receive(int socket, double timeout_s, kg_packet *out, kg_error *err);
-void kg_packet_free(kg_packet *p);   // closes descriptors still held; take one by setting it to -1
+void kg_packet_free(kg_packet *p);           // closes descriptors still held; take one by setting it to -1
 int kg_packet_take_fd(kg_packet *p, int i);  // -1 when there is none
 
 // Judge: a fresh control page. *fd for SCM_RIGHTS; sealed, so that a runner cannot shrink it. Owned: munmap and close.

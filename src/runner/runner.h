@@ -8,14 +8,14 @@
 #include "base/base.h"
 #include "runner/protocol.h"
 
-#define KG_RUN_MAX_ARGS 24
-#define KG_RUN_MAX_OUTS 6
+#define KG_RUN_MAX_ARGS  24
+#define KG_RUN_MAX_OUTS  6
 #define KG_RUN_MAX_SLOTS 256
 
 // A tensor argument on a slot is at base + offset + slot * slot_stride.
 typedef struct {
     kg_tensor desc;
-    void *base;              // arena mapping (host pointer or device address)
+    void *base;  // arena mapping (host pointer or device address)
     size_t offset, slot_stride;
     bool writable;
 } kg_run_tensor;
@@ -23,8 +23,8 @@ typedef struct {
 // One argument as the runner needs it. kind, none, absent, scalar as in task.h's kg_arg (same meaning, JSON names).
 typedef struct {
     char *name;
-    int kind;                // kg_param_kind
-    int role;                // kg_role
+    int kind;  // kg_param_kind
+    int role;  // kg_role
     bool optional, nullable, keyword, native_only, none, absent, scalar;
     kg_run_tensor tensor;
     int64_t i;
@@ -43,7 +43,7 @@ typedef struct {
     int slots;
     int calls;
     bool alias_first_out;
-    char *json;              // the packet's "case" object as text, for the Python loader
+    char *json;  // the packet's "case" object as text, for the Python loader
 } kg_run_case;
 
 // Device runtime on the runner's side.
@@ -58,16 +58,18 @@ typedef struct kg_rt_ops {
     int (*before)(kg_rt *rt, int i, kg_error *err);
     int (*after)(kg_rt *rt, int i, kg_error *err);
     int (*end)(kg_rt *rt, uint32_t seq, kg_error *err);
-    int (*times)(kg_rt *rt, int calls, double *seconds, kg_error *err);   // device seconds per call
+    int (*times)(kg_rt *rt, int calls, double *seconds, kg_error *err);  // device seconds per call
     int (*sync)(kg_rt *rt, kg_error *err);
-    void *(*stream)(kg_rt *rt);                                           // CUstream; NULL on the CPU
-    bool queues;   // calls return before they run: `enqueued` can be said before the work is done
+    void *(*stream)(kg_rt *rt);  // CUstream; NULL on the CPU
+    bool queues;                 // calls return before they run: `enqueued` can be said before the work is done
     // What `calibrate` puts in a call's place: a kernel that does nothing. NULL: a call of an empty function.
     int (*empty)(kg_rt *rt, kg_error *err);
     // Takes back what map gave, when a session maps other arenas. NULL: it stays mapped.
     void (*unmap)(kg_rt *rt, void *base, size_t bytes);
 } kg_rt_ops;
-struct kg_rt { const kg_rt_ops *ops; };
+struct kg_rt {
+    const kg_rt_ops *ops;
+};
 extern const kg_rt_ops kg_cpu_rt_ops, kg_cuda_rt_ops;
 
 typedef struct {
@@ -80,9 +82,11 @@ typedef struct {
 typedef struct kg_loader {
     const char *language;
     int (*load)(const kg_load_request *r, void **self, char **entry, kg_error *err);
-    int (*prepare)(void *self, const kg_run_case *c, kg_error *err);   // a new case: build the argument values of all slots
-    int (*call)(void *self, int slot, kg_error *err);                  // must not synchronise on CUDA
-    int (*collect)(void *self, int slot, kg_error *err);               // copies results the callable allocated into outs; NULL: none needed
+    int (*prepare)(void *self, const kg_run_case *c,
+                   kg_error *err);                     // a new case: build the argument values of all slots
+    int (*call)(void *self, int slot, kg_error *err);  // must not synchronise on CUDA
+    int (*collect)(void *self, int slot,
+                   kg_error *err);  // copies results the callable allocated into outs; NULL: none needed
     void (*unload)(void *self);
 } kg_loader;
 extern const kg_loader kg_c_loader, kg_cuda_loader, kg_baseline_loader;
@@ -96,7 +100,10 @@ int kg_native_call(kg_native *n, int slot, void (*entry)(void), kg_error *err); 
 void kg_native_free(kg_native *n);
 
 // Reads the "case" object of protocol.h; bases: arena mappings by name. Owned by the caller: kg_run_case_free.
-typedef struct { void *in, *out; size_t in_bytes, out_bytes; } kg_arenas;
+typedef struct {
+    void *in, *out;
+    size_t in_bytes, out_bytes;
+} kg_arenas;
 int kg_parse_case(const json_t *o, const kg_arenas *a, kg_run_case *out, kg_error *err);
 void kg_run_case_free(kg_run_case *c);
 

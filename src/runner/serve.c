@@ -70,8 +70,8 @@ static int map_control(runner *r, kg_packet *p, kg_error *err) {
 }
 
 static const kg_rt_ops *find_rt(const char *kind) {
-    static const kg_rt_ops *const all[] = {&kg_cpu_rt_ops, &kg_cuda_rt_ops};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    static const kg_rt_ops *const all[] = {&kg_cpu_rt_ops, &kg_cuda_rt_ops, NULL};
+    for (size_t i = 0; all[i]; i++)
         if (kind && !strcmp(all[i]->kind, kind)) return all[i];
     return NULL;
 }
@@ -80,6 +80,7 @@ static int enter_sandbox(const json_t *o, const char *kind, char **holds, kg_err
     char *here = getcwd(NULL, 0);
     const char *scratch = text_of(o, "scratch");
     size_t memory = (size_t)int_of(o, "memory_bytes", 0, INT64_MAX, 0);
+    if (memory == 0) memory = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE) / 2;
     int failed = kg_sandbox_limits(kind, memory, err) || kg_sandbox_enter(scratch ? scratch : here, kind, holds, err);
     free(here);
     return failed ? -1 : 0;
@@ -115,7 +116,7 @@ static void drop_arenas(runner *r) {
     if (unmap && r->arenas.out) unmap(r->rt, r->arenas.out, r->arenas.out_bytes);
     r->arenas = (kg_arenas){0};
     if (r->has_case) kg_run_case_free(&r->c);
-    r->has_case = false;   // its addresses are gone
+    r->has_case = false;  // its addresses are gone
 }
 
 static int do_arenas(runner *r, kg_packet *p, kg_error *err) {
@@ -139,8 +140,8 @@ static bool same_language(const char *loader, const char *wanted) {
 static const kg_loader *find_loader(const runner *r, const char *language) {
     for (size_t i = 0; r->extra && r->extra[i]; i++)
         if (same_language(r->extra[i]->language, language)) return r->extra[i];
-    static const kg_loader *const all[] = {&kg_c_loader, &kg_cuda_loader, &kg_baseline_loader};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    static const kg_loader *const all[] = {&kg_c_loader, &kg_cuda_loader, &kg_baseline_loader, NULL};
+    for (size_t i = 0; all[i]; i++)
         if (same_language(all[i]->language, language)) return all[i];
     return NULL;
 }
@@ -151,9 +152,13 @@ static int do_load(runner *r, kg_packet *p, kg_error *err) {
     const kg_loader *loader = language ? find_loader(r, language) : NULL;
     if (r->loader) return kg_fail(err, KG_ERR_INTERNAL, "load twice");
     if (!loader) return kg_fail(err, KG_ERR_CANNOT, "this runner loads no `%s`", language ? language : "");
-    kg_load_request q = {.language = language, .path = text_of(o, "path"), .entry = text_of(o, "entry"),
-                         .task = text_of(o, "task"), .launch = text_of(o, "launch"),
-                         .host_entry = json_is_true(json_object_get(o, "host_entry")), .rt = r->rt};
+    kg_load_request q = {.language = language,
+                         .path = text_of(o, "path"),
+                         .entry = text_of(o, "entry"),
+                         .task = text_of(o, "task"),
+                         .launch = text_of(o, "launch"),
+                         .host_entry = json_is_true(json_object_get(o, "host_entry")),
+                         .rt = r->rt};
     char *entry = NULL;
     double start = kg_now();
     if (loader->load(&q, &r->self, &entry, err)) return -1;
@@ -281,15 +286,15 @@ typedef struct {
     bool before_hello;
 } operation;
 
-static const operation operations[] = {{"hello", do_hello, true}, {"arenas", do_arenas, false},
+static const operation operations[] = {{"hello", do_hello, true},          {"arenas", do_arenas, false},
                                        {"calibrate", do_calibrate, false}, {"load", do_load, false},
-                                       {"case", do_case, false}, {"call", do_call, false},
+                                       {"case", do_case, false},           {"call", do_call, false},
                                        {"batch", do_batch, false}};
 
 static int dispatch(runner *r, kg_packet *p, kg_error *err) {
     const char *op = text_of(p->json, "op");
     for (size_t i = 0; op && i < sizeof operations / sizeof *operations; i++) {
-        if (strcmp(op, operations[i].op)) continue;
+        if (strcmp(op, operations[i].op) != 0) continue;
         if (!r->rt && !operations[i].before_hello) return kg_fail(err, KG_ERR_INTERNAL, "%s before hello", op);
         return operations[i].run(r, p, err);
     }

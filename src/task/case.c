@@ -85,9 +85,7 @@ void kg_set_float(kg_case *c, const kg_task *t, const char *param, double v) {
     arg_to_set(c, t, param, KG_P_FLOAT)->f = v;
 }
 
-void kg_set_bool(kg_case *c, const kg_task *t, const char *param, bool v) {
-    arg_to_set(c, t, param, KG_P_BOOL)->i = v;
-}
+void kg_set_bool(kg_case *c, const kg_task *t, const char *param, bool v) { arg_to_set(c, t, param, KG_P_BOOL)->i = v; }
 
 void kg_set_str(kg_case *c, const kg_task *t, const char *param, const char *v) {
     arg_to_set(c, t, param, KG_P_STR)->s = v;
@@ -160,13 +158,13 @@ size_t kg_case_output_bytes(const kg_case *c, const kg_task *t) {
 // ---- names ------------------------------------------------------------------------------------------
 static const char *fill_word(kg_fill_kind k) {
     switch (k) {
-        case KG_FILL_ZERO: return "zero";
-        case KG_FILL_CONST: return "const";
-        case KG_FILL_OUTLIERS: return "outliers";
-        case KG_FILL_SPECIALS: return "specials";
-        case KG_FILL_LOGSCALE: return "logscale";
-        case KG_FILL_TIES: return "ties";
-        default: return NULL;
+    case KG_FILL_ZERO: return "zero";
+    case KG_FILL_CONST: return "const";
+    case KG_FILL_OUTLIERS: return "outliers";
+    case KG_FILL_SPECIALS: return "specials";
+    case KG_FILL_LOGSCALE: return "logscale";
+    case KG_FILL_TIES: return "ties";
+    default: return NULL;
     }
 }
 
@@ -184,13 +182,13 @@ static void add_tensor_name(kg_text *out, const kg_arg *a) {
 
 static void add_value_name(kg_text *out, const kg_arg *a) {
     switch (a->kind) {
-        case KG_P_TENSOR: add_tensor_name(out, a); return;
-        case KG_P_INT: kg_text_add(out, "%lld", (long long)a->i); return;
-        case KG_P_FLOAT: kg_text_add(out, "%g", a->f); return;
-        case KG_P_BOOL: kg_text_add(out, a->i ? "True" : "False"); return;
-        case KG_P_STR:
-        case KG_P_DTYPE: kg_text_add(out, "%s", a->s); return;
-        default: break;
+    case KG_P_TENSOR: add_tensor_name(out, a); return;
+    case KG_P_INT: kg_text_add(out, "%lld", (long long)a->i); return;
+    case KG_P_FLOAT: kg_text_add(out, "%g", a->f); return;
+    case KG_P_BOOL: kg_text_add(out, a->i ? "True" : "False"); return;
+    case KG_P_STR:
+    case KG_P_DTYPE: kg_text_add(out, "%s", a->s); return;
+    default: break;
     }
     if (a->s) {  // ints given as a text
         kg_text_add(out, "%s", a->s);

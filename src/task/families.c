@@ -36,9 +36,7 @@ kg_tensor kg_tensor_expanded(kg_dtype t, int ndim, const int64_t *shape, int i) 
 // ---- types ------------------------------------------------------------------------------------------
 typedef enum { CAT_NONE, CAT_BOOL, CAT_INT, CAT_FLOAT } category;
 
-static category category_of(kg_dtype t) {
-    return kg_dtype_is_float(t) ? CAT_FLOAT : t == KG_BOOL ? CAT_BOOL : CAT_INT;
-}
+static category category_of(kg_dtype t) { return kg_dtype_is_float(t) ? CAT_FLOAT : t == KG_BOOL ? CAT_BOOL : CAT_INT; }
 
 kg_dtype kg_promote(kg_dtype a, kg_dtype b) {
     if (a == b) return a;
@@ -108,7 +106,8 @@ int kg_infer_broadcast(const kg_task *t, kg_case *c) {
 kg_unit kg_plain_unit(kg_dtype t) { return t == KG_F64 ? KG_U_FP64 : kg_dtype_is_float(t) ? KG_U_FP32 : KG_U_INT; }
 
 void kg_work_map(const kg_task *t, const kg_case *c, kg_work *w, double plain, double special) {
-    *w = (kg_work){.bytes_read = (double)kg_case_input_bytes(c, t), .bytes_written = (double)kg_case_output_bytes(c, t)};
+    *w =
+        (kg_work){.bytes_read = (double)kg_case_input_bytes(c, t), .bytes_written = (double)kg_case_output_bytes(c, t)};
     const double n = (double)kg_numel(&c->outs[0]);
     w->ops[kg_plain_unit(c->outs[0].dtype)] += plain * n;
     w->ops[KG_U_SPECIAL] += special * n;

@@ -4,12 +4,12 @@
 
 #include "task/task.h"
 
-#define KG_NORMAL(mean, deviation) ((kg_fill){KG_FILL_NORMAL, (mean), (deviation)})
-#define KG_UNIFORM(low, high) ((kg_fill){KG_FILL_UNIFORM, (low), (high)})
-#define KG_INTEGERS(low, high) ((kg_fill){KG_FILL_INT, (low), (high)})
+#define KG_NORMAL(mean, deviation)   ((kg_fill){KG_FILL_NORMAL, (mean), (deviation)})
+#define KG_UNIFORM(low, high)        ((kg_fill){KG_FILL_UNIFORM, (low), (high)})
+#define KG_INTEGERS(low, high)       ((kg_fill){KG_FILL_INT, (low), (high)})
 #define KG_OUTLIERS(mean, deviation) ((kg_fill){KG_FILL_OUTLIERS, (mean), (deviation)})
 #define KG_SPECIALS(mean, deviation) ((kg_fill){KG_FILL_SPECIALS, (mean), (deviation)})
-#define KG_LOGSCALE(low, high) ((kg_fill){KG_FILL_LOGSCALE, (low), (high)})
+#define KG_LOGSCALE(low, high)       ((kg_fill){KG_FILL_LOGSCALE, (low), (high)})
 
 // ---- strides --------------------------------------------------------------------------------------
 // A tensor whose dimensions i and j are swapped in memory (as x.transpose(i, j) of a contiguous one).
@@ -41,9 +41,9 @@ kg_unit kg_plain_unit(kg_dtype t);
 // ---- cases ----------------------------------------------------------------------------------------
 // One-tensor functions. dtypes[0] is the principal one: it gets every shape, the others a few.
 typedef struct {
-    const kg_dtype *dtypes;   // ends with KG_DTYPES
-    kg_fill fill;             // ordinary values
-    kg_fill wide;             // magnitudes across many octaves, as the function bears
+    const kg_dtype *dtypes;  // ends with KG_DTYPES
+    kg_fill fill;            // ordinary values
+    kg_fill wide;            // magnitudes across many octaves, as the function bears
     bool no_specials;
 } kg_unary_family;
 // Parameter "input"; cases with out= where the task has that parameter.
@@ -54,14 +54,14 @@ typedef struct {
     const char *const *params;  // names, ends with NULL; the first is always a tensor
     const kg_dtype *dtypes;     // as above
     kg_fill fill;
-    double number;              // used where a Number stands for a tensor
-    bool mixed;                 // dtypes may be mixed and the others may be Numbers
+    double number;  // used where a Number stands for a tensor
+    bool mixed;     // dtypes may be mixed and the others may be Numbers
 } kg_nary_family;
 void kg_nary_cases(kg_cases *b, const kg_nary_family *f);
 
 // Timed sizes: 2^12 .. 2^27 on CUDA (those of the public benchmark), 2^14 .. 2^24 on the CPU (past a 32 MiB cache),
 // stopping where `tensors` tensors of them take 256 MB. One dimension.
-void kg_timed_sizes(kg_cases *b, kg_dtype t, int tensors, void (*set)(kg_case *c, const kg_task *t, kg_dtype d, int64_t n,
-                    const void *ctx), const void *ctx);
+void kg_timed_sizes(kg_cases *b, kg_dtype t, int tensors,
+                    void (*set)(kg_case *c, const kg_task *t, kg_dtype d, int64_t n, const void *ctx), const void *ctx);
 
 #endif

@@ -1,8 +1,9 @@
 // Cases that tasks of one family share.
 #include "task/families.h"
 
-void kg_timed_sizes(kg_cases *b, kg_dtype t, int tensors, void (*set)(kg_case *c, const kg_task *t, kg_dtype d, int64_t n,
-                    const void *ctx), const void *ctx) {
+void kg_timed_sizes(kg_cases *b, kg_dtype t, int tensors,
+                    void (*set)(kg_case *c, const kg_task *t, kg_dtype d, int64_t n, const void *ctx),
+                    const void *ctx) {
     static const int cpu[] = {14, 17, 20, 22, 23, 24};
     if (b->level == KG_TIMED_CUDA)
         for (int e = 12; e <= 27; e++) set(kg_case_add(b), b->task, t, (int64_t)1 << e, ctx);

@@ -5,10 +5,11 @@
 #include "task/prototype.h"
 
 // Names of the C library's functions: a kernel of that name would clash with the headers' declarations.
-static const char *const libc_names[] = {
-    "abs",  "acos", "asin", "atan",  "ceil", "cos",       "cosh",  "div",   "erf", "erfc", "exp",  "exp2", "expm1", "floor",
-    "fmax", "fmin", "fmod", "index", "log",  "log10",     "log1p", "log2",  "pow", "rand", "rint", "rsqrt", "round", "select",
-    "sin",  "sinh", "sqrt", "tan",   "tanh", "remainder", "trunc", "gamma", "j0",  "j1",   "y0",   NULL};
+static const char *const libc_names[] = {"abs",  "acos",      "asin",  "atan",   "ceil",  "cos",   "cosh", "div",
+                                         "erf",  "erfc",      "exp",   "exp2",   "expm1", "floor", "fmax", "fmin",
+                                         "fmod", "index",     "log",   "log10",  "log1p", "log2",  "pow",  "rand",
+                                         "rint", "rsqrt",     "round", "select", "sin",   "sinh",  "sqrt", "tan",
+                                         "tanh", "remainder", "trunc", "gamma",  "j0",    "j1",    "y0",   NULL};
 
 char *kg_task_c_entry(const kg_task *t) {
     for (const char *const *n = libc_names; *n; n++)
@@ -19,14 +20,14 @@ char *kg_task_c_entry(const kg_task *t) {
 void kg_add_c_parameter(kg_text *out, const kg_param *p) {
     const char *type = "";
     switch (p->kind) {
-        case KG_P_TENSOR: type = p->role == KG_INOUT || p->role == KG_STATE ? "DLTensor *" : "const DLTensor *"; break;
-        case KG_P_INT: type = p->nullable ? "const int64_t *" : "int64_t "; break;
-        case KG_P_FLOAT: type = p->nullable ? "const double *" : "double "; break;
-        case KG_P_BOOL: type = "bool "; break;
-        case KG_P_STR:
-        case KG_P_DTYPE: type = "const char *"; break;
-        case KG_P_INTS: type = "const kg_ints *"; break;
-        case KG_P_FLOATS: type = "const kg_floats *"; break;
+    case KG_P_TENSOR: type = p->role == KG_INOUT || p->role == KG_STATE ? "DLTensor *" : "const DLTensor *"; break;
+    case KG_P_INT: type = p->nullable ? "const int64_t *" : "int64_t "; break;
+    case KG_P_FLOAT: type = p->nullable ? "const double *" : "double "; break;
+    case KG_P_BOOL: type = "bool "; break;
+    case KG_P_STR:
+    case KG_P_DTYPE: type = "const char *"; break;
+    case KG_P_INTS: type = "const kg_ints *"; break;
+    case KG_P_FLOATS: type = "const kg_floats *"; break;
     }
     kg_text_add(out, "%s%s", type, p->name);
 }
@@ -65,7 +66,8 @@ static void add_default(kg_text *out, const kg_param *p) {
 }
 
 static void add_parameter(kg_text *out, const kg_param *p) {
-    static const char *const kinds[] = {"tensor", "int", "float", "bool", "text", "dtype", "int or tuple of ints", "floats"};
+    static const char *const kinds[] = {"tensor", "int", "float", "bool", "text", "dtype", "int or tuple of ints",
+                                        "floats"};
     kg_text_add(out, "  %-14s %s", p->name, kinds[p->kind]);
     if (p->optional) add_default(out, p);
     if (p->role == KG_INOUT) kg_text_add(out, "; overwritten in place");
@@ -94,7 +96,8 @@ char *kg_task_describe(const kg_task *t) {
     kg_text_add(&out, "%s/%s (%s)\n%s\n\n%s\n\n", t->suite, t->name, t->category, t->summary, t->signature);
     kg_text_add(&out, "C     %s\nCUDA  %s\n", c, cuda);
     if (strcmp(entry, t->name) != 0)
-        kg_text_add(&out, "      with the comment `kgate: entry=%s`: the C library has a function %s\n", entry, t->name);
+        kg_text_add(&out, "      with the comment `kgate: entry=%s`: the C library has a function %s\n", entry,
+                    t->name);
     kg_text_add(&out, "\nparameters\n");
     for (const kg_param *p = t->params; p->name; p++) add_parameter(&out, p);
     kg_text_add(&out, "outputs\n ");

@@ -72,12 +72,12 @@ static bool packed(const kg_param *p) {
 
 static const char *pack_type(const kg_param *p) {
     switch (p->kind) {
-        case KG_P_TENSOR: return "packed_tensor";
-        case KG_P_INT: return "packed<int64_t>";
-        case KG_P_FLOAT: return "packed<double>";
-        case KG_P_INTS: return "packed_list<kg_ints, int64_t>";
-        case KG_P_FLOATS: return "packed_list<kg_floats, double>";
-        default: return "packed_text";
+    case KG_P_TENSOR: return "packed_tensor";
+    case KG_P_INT: return "packed<int64_t>";
+    case KG_P_FLOAT: return "packed<double>";
+    case KG_P_INTS: return "packed_list<kg_ints, int64_t>";
+    case KG_P_FLOATS: return "packed_list<kg_floats, double>";
+    default: return "packed_text";
     }
 }
 
@@ -89,12 +89,10 @@ static void form_pack(kg_text *out, const kg_param *p) {
     if (packed(p)) kg_text_add(out, "%s(%s)", pack_type(p), p->name);
     else kg_text_add(out, "%s", p->name);
 }
-static void form_unpack(kg_text *out, const kg_param *p) {
-    kg_text_add(out, packed(p) ? "%s.get()" : "%s", p->name);
-}
+static void form_unpack(kg_text *out, const kg_param *p) { kg_text_add(out, packed(p) ? "%s.get()" : "%s", p->name); }
 
 static const char pack_tensor_text[] =
-    "// Tensors as the kernel needs them: DLTensor's shape and strides point into host memory, so they travel by value.\n"
+    "// Tensors as the kernel needs them: shape and strides point into host memory, so they travel by value.\n"
     "struct packed_tensor {\n"
     "    DLTensor t;\n"
     "    int64_t shape[8], strides[8];\n"
@@ -183,7 +181,8 @@ char *kg_task_skeleton(const kg_task *t, const char *language, kg_error *err) {
     kg_text out = {0};
     char *entry = kg_task_c_entry(t);
     const bool c = strcmp(language, "c") == 0, cuda = strcmp(language, "cuda") == 0;
-    if ((c || cuda) && !t->c_body) kg_fail(err, KG_ERR_CANNOT, "task %s has no %s skeleton: use python", t->name, language);
+    if ((c || cuda) && !t->c_body)
+        kg_fail(err, KG_ERR_CANNOT, "task %s has no %s skeleton: use python", t->name, language);
     else if (c) c_skeleton(&out, t, entry);
     else if (cuda) cuda_skeleton(&out, t, entry);
     else if (strcmp(language, "python") == 0) kg_python_skeleton(&out, t, err);

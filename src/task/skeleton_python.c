@@ -86,9 +86,10 @@ static void triton_elementwise(kg_text *out, const kg_task *t) {
                 t->triton_expr);
     add_def(out, t);
     kg_text_add(out, "    x = input.contiguous()\n");
-    kg_text_add(out, t->infer == kg_infer_same
-                         ? "    result = torch.empty_like(x)\n"
-                         : "    result = torch.empty_like(x, dtype=x.dtype if x.is_floating_point() else torch.float32)\n");
+    kg_text_add(out,
+                t->infer == kg_infer_same
+                    ? "    result = torch.empty_like(x)\n"
+                    : "    result = torch.empty_like(x, dtype=x.dtype if x.is_floating_point() else torch.float32)\n");
     kg_text_add(out,
                 "    if x.numel():\n"
                 "        _kernel[(triton.cdiv(x.numel(), 256),)](x, result, x.numel(), BLOCK=256)\n");

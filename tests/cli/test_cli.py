@@ -120,6 +120,10 @@ class Usage(Cli):
                 self.refused("run", "relu.c", *args)
         self.assertEqual(self.read("relu.c"), RIGHT)
 
+    def test_a_case_that_is_none(self):
+        self.write("relu.c", RIGHT)
+        self.refused("run", "--check-only", "--case", "f32[nowhere]", "relu.c", says=("f32[nowhere]", "relu"))
+
     def test_nothing_to_judge(self):
         os.mkdir(self.path("none"))
         self.write("none.jsonl", "\n")
@@ -231,6 +235,7 @@ class BadCandidates(Cli):
         records, said = self.judge("k")
         self.assertEqual(len(records), 1)
         self.assertIn("1 skipped, task not known", said)
+        self.kgate("gate", "--check-only", "k", code=2)
 
     def test_files_that_are_no_kernels_are_broken(self):
         self.write("k/empty.c", "")
@@ -393,10 +398,10 @@ class Interrupted(Cli):
 
     def start_and_stop(self, after, number):
         with subprocess.Popen([KGATE, *self.ARGS, "list.jsonl"], cwd=self.folder, env=self.env, text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as p:
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True) as p:
             for _ in range(after):
                 p.stdout.readline()
-            p.send_signal(number)
+            os.killpg(p.pid, number)  # as the keyboard does: the runner gets it too
             return len(p.stdout.readlines()) + after, p.stderr.read(), p.wait()
 
     def test_a_killed_run_resumes(self):
@@ -418,6 +423,8 @@ class Interrupted(Cli):
         self.assertEqual(code, 128 + signal.SIGINT)
         self.assertIn("--resume", said)
         self.assertLess(shown, 12)
+        records = json.loads(self.kgate("results", "--format", "json").stdout)
+        self.assertEqual({r["verdict"] for r in records}, {"right"})
 
     def test_two_runs_share_a_database(self):
         self.list_of("list.jsonl", [RIGHT] * 6)

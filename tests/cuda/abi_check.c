@@ -7,8 +7,8 @@
 #include "device/cuda/api/cuda_abi.h"
 #include "device/cuda/cublaslt_abi.h"
 
-#define SAME_SIZE(a, b) _Static_assert(sizeof(a) == sizeof(b), #a)
-#define SAME(a, b)      _Static_assert((long long)(a) == (long long)(b), #a)
+#define SAME_SIZE(a, b)       _Static_assert(sizeof(a) == sizeof(b), #a)
+#define SAME(a, b)            _Static_assert((long long)(a) == (long long)(b), #a)
 #define SAME_AT(a, fa, b, fb) _Static_assert(offsetof(a, fa) == offsetof(b, fb), #a "." #fa)
 
 SAME_SIZE(kcu_result, CUresult);

@@ -28,8 +28,8 @@ static bool check(bool ok, const char *what, const kg_error *err) {
 }
 
 // ---- the runner's side ----------------------------------------------------------------------------
-#define CALLS 8
-#define ELEMENTS ((int64_t)1 << 22)
+#define CALLS      8
+#define ELEMENTS   ((int64_t)1 << 22)
 #define SLOT_BYTES ((size_t)ELEMENTS * 4)
 
 static const char plus_one[] =
@@ -64,7 +64,8 @@ static kg_run_case plus_one_case(child *c, bool swapped) {
     const kg_tensor desc = kg_tensor_contiguous(KG_F32, 1, (int64_t[]){ELEMENTS});
     rc.args[0] = (kg_run_arg){.name = name, .kind = KG_P_TENSOR};
     rc.args[0].tensor = (kg_run_tensor){.desc = desc, .base = swapped ? c->out : c->in, .slot_stride = SLOT_BYTES};
-    rc.outs[0] = (kg_run_tensor){.desc = desc, .base = swapped ? c->in : c->out, .slot_stride = SLOT_BYTES, .writable = true};
+    rc.outs[0] =
+        (kg_run_tensor){.desc = desc, .base = swapped ? c->in : c->out, .slot_stride = SLOT_BYTES, .writable = true};
     return rc;
 }
 
@@ -74,9 +75,13 @@ static int child_load(child *c, kg_error *err) {
     if (fd < 0 || write(fd, plus_one, sizeof plus_one) != (ssize_t)sizeof plus_one)
         return kg_fail(err, KG_ERR_CANNOT, "no temporary file");
     close(fd);
-    const kg_load_request r = {.language = "ptx", .path = path, .rt = c->rt, .task = "plus_one",
-                               .launch = "kernel=plus_one grid=ceildiv(numel(input),256) block=256 "
-                                         "args=input,out,i64(numel(out))"};
+    const kg_load_request r = {.language = "ptx",
+                               .path = path,
+                               .rt = c->rt,
+                               .task = "plus_one",
+                               .launch =
+                                   "kernel=plus_one grid=ceildiv(numel(input),256) block=256 "
+                                   "args=input,out,i64(numel(out))"};
     int rc = kg_cuda_loader.load(&r, &c->candidate, &entry, err);
     free(entry);
     unlink(path);
@@ -159,16 +164,28 @@ static void describe(judge *j) {
            (double)i.cache_bytes * 1e-6, i.clock_hz * 1e-6, i.notes ? i.notes : "none");
 }
 
-static const struct { kg_fill f; const char *name; } fills[] = {
-    {{KG_FILL_ZERO, 0, 0}, "zero"}, {{KG_FILL_CONST, -2.7, 0}, "const"},
-    {{KG_FILL_NORMAL, 0, 1}, "normal(0,1)"}, {{KG_FILL_NORMAL, 10000, 0.01}, "normal(10000,0.01)"},
-    {{KG_FILL_NORMAL, 0, 1e-7}, "normal(0,1e-7)"}, {{KG_FILL_NORMAL, 0, 1e5}, "normal(0,1e5)"},
-    {{KG_FILL_NORMAL, 0, 1e-40}, "normal(0,1e-40): denormals"}, {{KG_FILL_UNIFORM, -1, 1}, "uniform(-1,1)"},
-    {{KG_FILL_UNIFORM, 0.1, 300}, "uniform(0.1,300)"}, {{KG_FILL_INT, -128, 127}, "int(-128,127)"},
-    {{KG_FILL_INT, 0, 4294967295.0}, "int(0,2^32-1)"}, {{KG_FILL_INT, -70000, 70000}, "int(-70000,70000)"},
-    {{KG_FILL_INT, 3, 3}, "int(3,3)"}, {{KG_FILL_OUTLIERS, 0, 1}, "outliers(0,1)"},
-    {{KG_FILL_SPECIALS, 0.5, 2}, "specials(0.5,2)"}, {{KG_FILL_LOGSCALE, -30, 30}, "logscale(-30,30)"},
-    {{KG_FILL_LOGSCALE, -126, 128}, "logscale(-126,128)"}, {{KG_FILL_TIES, 0, 0}, "ties"},
+static const struct {
+    kg_fill f;
+    const char *name;
+} fills[] = {
+    {{KG_FILL_ZERO, 0, 0}, "zero"},
+    {{KG_FILL_CONST, -2.7, 0}, "const"},
+    {{KG_FILL_NORMAL, 0, 1}, "normal(0,1)"},
+    {{KG_FILL_NORMAL, 10000, 0.01}, "normal(10000,0.01)"},
+    {{KG_FILL_NORMAL, 0, 1e-7}, "normal(0,1e-7)"},
+    {{KG_FILL_NORMAL, 0, 1e5}, "normal(0,1e5)"},
+    {{KG_FILL_NORMAL, 0, 1e-40}, "normal(0,1e-40): denormals"},
+    {{KG_FILL_UNIFORM, -1, 1}, "uniform(-1,1)"},
+    {{KG_FILL_UNIFORM, 0.1, 300}, "uniform(0.1,300)"},
+    {{KG_FILL_INT, -128, 127}, "int(-128,127)"},
+    {{KG_FILL_INT, 0, 4294967295.0}, "int(0,2^32-1)"},
+    {{KG_FILL_INT, -70000, 70000}, "int(-70000,70000)"},
+    {{KG_FILL_INT, 3, 3}, "int(3,3)"},
+    {{KG_FILL_OUTLIERS, 0, 1}, "outliers(0,1)"},
+    {{KG_FILL_SPECIALS, 0.5, 2}, "specials(0.5,2)"},
+    {{KG_FILL_LOGSCALE, -30, 30}, "logscale(-30,30)"},
+    {{KG_FILL_LOGSCALE, -126, 128}, "logscale(-126,128)"},
+    {{KG_FILL_TIES, 0, 0}, "ties"},
     {{KG_FILL_POISON, 0, 0}, "poison"},
 };
 
@@ -214,7 +231,8 @@ static void fill_rate(judge *j) {
     double best = 1e9;
     for (int i = 0; i < 4; i++) {
         const double start = kg_now();
-        if (j->ops->fill(a, (kg_extent){0, KG_F32, n}, &f, 1, &j->err) != 0 || j->ops->finish(j->d, &j->err) != 0) break;
+        if (j->ops->fill(a, (kg_extent){0, KG_F32, n}, &f, 1, &j->err) != 0 || j->ops->finish(j->d, &j->err) != 0)
+            break;
         if (kg_now() - start < best) best = kg_now() - start;
     }
     printf("      fill normal f32: %.0f GB/s\n", (double)n * 4 / best * 1e-9);
@@ -321,8 +339,10 @@ static void batch(judge *j, kg_arena *in, kg_arena *out, const char *what, uint3
     const kg_fill poison = {KG_FILL_POISON, 0, 0};
     bool ok = j->ops->fill(out, (kg_extent){0, KG_F32, CALLS * ELEMENTS}, &poison, 0, &j->err) == 0 &&
               (held || fill_slots(j, in, seq * 1000)) && j->ops->finish(j->d, &j->err) == 0;
-    ok = ok && ask(j, json_pack("{s:s, s:i, s:b, s:b, s:I}", "step", "batch", "seq", (int)seq, "held", held, "empty", empty,
-                                "flush", (json_int_t)flush), NULL, 0);
+    ok = ok && ask(j,
+                   json_pack("{s:s, s:i, s:b, s:b, s:I}", "step", "batch", "seq", (int)seq, "held", held, "empty",
+                             empty, "flush", (json_int_t)flush),
+                   NULL, 0);
     json_t *enqueued = ok && held ? hear(j) : NULL;
     if (held) ok = ok && enqueued && atomic_load(&j->control->done) != seq && fill_slots(j, in, seq * 1000);
     const double start = kg_now();
@@ -341,7 +361,8 @@ static void violation(judge *j, kg_arena *in) {
     const kg_fill f = {KG_FILL_NORMAL, 0, 1};
     bool sent = fill_slots(j, in, 4711) && ask(j, json_pack("{s:s}", "step", "violate"), NULL, 0);
     json_t *o = sent ? hear(j) : NULL;
-    check(sent && !o && j->err.text && strstr(j->err.text, "CUDA_ERROR"), "a write to an input fails in the runner", &j->err);
+    check(sent && !o && j->err.text && strstr(j->err.text, "CUDA_ERROR"), "a write to an input fails in the runner",
+          &j->err);
     printf("      says: %s\n", j->err.text ? j->err.text : "");
     if (o) json_decref(o);
     int64_t index = 5;
@@ -377,10 +398,13 @@ static void nvrtc(judge *j) {
     size_t size = 0;
     char *log = NULL;
     if (j->ops->describe(j->d, &i, &j->err) != 0) return;
-    check(kg_nvrtc_compile(kg_cuda_source, "kernels.cu", i.arch, NULL, &image, &size, &log, &j->err) == 0 && size > 1000,
-          "NVRTC compiles kgate's device code", &j->err);
-    check(kg_nvrtc_compile("extern \"C\" __global__ void f() { int x = y; }", "bad.cu", i.arch, NULL, &image, &size, &log,
-                           &j->err) == -1 && j->err.code == KG_ERR_CANDIDATE, "and names what is wrong", &j->err);
+    check(
+        kg_nvrtc_compile(kg_cuda_source, "kernels.cu", i.arch, NULL, &image, &size, &log, &j->err) == 0 && size > 1000,
+        "NVRTC compiles kgate's device code", &j->err);
+    check(kg_nvrtc_compile("extern \"C\" __global__ void f() { int x = y; }", "bad.cu", i.arch, NULL, &image, &size,
+                           &log, &j->err) == -1 &&
+              j->err.code == KG_ERR_CANDIDATE,
+          "and names what is wrong", &j->err);
     printf("      says: %s\n      device code from: %s\n", j->err.text, ((cuda_device *)j->d)->kernels.from);
 }
 
@@ -394,19 +418,29 @@ static void ceilings(judge *j) {
     kg_ceilings c;
     const double start = kg_now();
     if (!check(j->ops->measure(j->d, &c, say, NULL, &j->err) == 0, "measure", &j->err)) return;
-    const struct { const char *what; double got, expected; } all[] = {
-        {"read TB/s", c.read_bytes_s * 1e-12, NAN},       {"write TB/s", c.write_bytes_s * 1e-12, NAN},
-        {"copy TB/s", c.copy_bytes_s * 1e-12, 4.29},      {"copy in L2 TB/s", c.cache_bytes_s * 1e-12, NAN},
-        {"launch floor us", c.launch_s * 1e6, NAN},       {"fp64 TFLOP/s", c.ops_s[KG_U_FP64] * 1e-12, 55},
-        {"fp32 TFLOP/s", c.ops_s[KG_U_FP32] * 1e-12, 51}, {"tf32 TFLOP/s", c.ops_s[KG_U_TF32] * 1e-12, 410},
-        {"bf16/fp16 TFLOP/s", c.ops_s[KG_U_FP16] * 1e-12, 785}, {"fp8 TFLOP/s", c.ops_s[KG_U_FP8] * 1e-12, 1434},
-        {"int8 TOP/s", c.ops_s[KG_U_INT8] * 1e-12, 884},  {"special TOP/s", c.ops_s[KG_U_SPECIAL] * 1e-12, NAN},
+    const struct {
+        const char *what;
+        double got, expected;
+    } all[] = {
+        {"read TB/s", c.read_bytes_s * 1e-12, NAN},
+        {"write TB/s", c.write_bytes_s * 1e-12, NAN},
+        {"copy TB/s", c.copy_bytes_s * 1e-12, 4.29},
+        {"copy in L2 TB/s", c.cache_bytes_s * 1e-12, NAN},
+        {"launch floor us", c.launch_s * 1e6, NAN},
+        {"fp64 TFLOP/s", c.ops_s[KG_U_FP64] * 1e-12, 55},
+        {"fp32 TFLOP/s", c.ops_s[KG_U_FP32] * 1e-12, 51},
+        {"tf32 TFLOP/s", c.ops_s[KG_U_TF32] * 1e-12, 410},
+        {"bf16/fp16 TFLOP/s", c.ops_s[KG_U_FP16] * 1e-12, 785},
+        {"fp8 TFLOP/s", c.ops_s[KG_U_FP8] * 1e-12, 1434},
+        {"int8 TOP/s", c.ops_s[KG_U_INT8] * 1e-12, 884},
+        {"special TOP/s", c.ops_s[KG_U_SPECIAL] * 1e-12, NAN},
         {"int TOP/s", c.ops_s[KG_U_INT] * 1e-12, NAN},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         printf("      %-18s %9.3f", all[i].what, all[i].got);
-        if (!isnan(all[i].expected)) printf("   H200 through PyTorch: %.2f (%+.1f %%)", all[i].expected,
-                                            (all[i].got / all[i].expected - 1) * 100);
+        if (!isnan(all[i].expected))
+            printf("   H200 through PyTorch: %.2f (%+.1f %%)", all[i].expected,
+                   (all[i].got / all[i].expected - 1) * 100);
         printf("\n");
     }
     printf("      %s; %.1f s\n", c.source, kg_now() - start);

@@ -1,8 +1,8 @@
 // Compiling candidates: what comes out, and how failure is told.
+#include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -37,16 +37,16 @@ static void c_becomes_a_shared_object(void **state) {
     (void)state;
     kg_artifact a;
     kg_error e = {0};
-    const char *source = "#include <kgate/kernel.h>\n#include <math.h>\n#include <omp.h>\n"
-                         "double twice(double x) { return 2 * x + sqrt(0.0) + 0 * omp_get_num_threads(); }\n";
+    const char *source =
+        "#include <kgate/kernel.h>\n#include <math.h>\n#include <omp.h>\n"
+        "double twice(double x) { return 2 * x + sqrt(0.0) + 0 * omp_get_num_threads(); }\n";
     assert_int_equal(build(KG_LANG_C, source, 30, &a, &e), 0);
     void *library = dlopen(a.artifact, RTLD_NOW);
     assert_non_null(library);
     double (*twice)(double);
     *(void **)&twice = dlsym(library, "twice");
     assert_true(twice(3.5) == 7.0);
-    dlclose(library);
-    kg_artifact_free(&a);
+    kg_artifact_free(&a);  // the library stays: OpenMP's runtime forgets memory when it goes
 }
 
 static void first_error_line_is_the_message(void **state) {
@@ -119,9 +119,11 @@ static void python_is_written_as_it_is(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(c_becomes_a_shared_object), cmocka_unit_test(first_error_line_is_the_message),
-        cmocka_unit_test(endless_compile_is_ended),  cmocka_unit_test(log_is_bounded),
-        cmocka_unit_test(missing_compiler_is_the_machines_fault), cmocka_unit_test(python_is_written_as_it_is)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(c_becomes_a_shared_object),
+                                       cmocka_unit_test(first_error_line_is_the_message),
+                                       cmocka_unit_test(endless_compile_is_ended),
+                                       cmocka_unit_test(log_is_bounded),
+                                       cmocka_unit_test(missing_compiler_is_the_machines_fault),
+                                       cmocka_unit_test(python_is_written_as_it_is)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -1,8 +1,8 @@
 // A case as the judge writes it is the case that the runner reads.
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,8 +25,8 @@ static const kg_task task = {.name = "made_up", .params = params, .outputs = out
 
 static kg_case make_case(void) {
     kg_case c = {.n_args = 8, .n_outs = 1, .calls = 2};
-    c.args[0] = (kg_arg){.kind = KG_P_TENSOR,
-                         .tensor = {.dtype = KG_BF16, .ndim = 2, .shape = {3, 17}, .stride = {1, 3}}};
+    c.args[0] =
+        (kg_arg){.kind = KG_P_TENSOR, .tensor = {.dtype = KG_BF16, .ndim = 2, .shape = {3, 17}, .stride = {1, 3}}};
     c.args[1] = (kg_arg){.kind = KG_P_TENSOR, .none = true};
     c.args[2] = (kg_arg){.kind = KG_P_TENSOR, .scalar = true, .f = -0.1, .tensor = {.dtype = KG_F64}};
     c.args[3] = (kg_arg){.kind = KG_P_INTS, .scalar = true, .n = 1, .ints = {-1}};
@@ -92,7 +92,7 @@ static void a_tensor_outside_its_arena_is_refused(void **state) {
     kg_layout l = kg_layout_make(&task, &c, 2, 1 << 20);
     kg_run_case r;
     kg_error e = {0};
-    l.in_bytes = l.args[0].stride + 51 * 2 - 1;   // one byte short of the second slot's 3 x 17 bfloat16
+    l.in_bytes = l.args[0].stride + 51 * 2 - 1;  // one byte short of the second slot's 3 x 17 bfloat16
     assert_int_equal(read_back(&c, &l, &r, &e), -1);
     assert_non_null(strstr(e.text, "outside its arena"));
     kg_error_clear(&e);

@@ -1,10 +1,10 @@
 // The CPU device: values, poison, and memory that a reader cannot write or shrink.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -109,9 +109,9 @@ static void ceilings_are_plausible(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fill_is_the_same_function_everywhere), cmocka_unit_test(poison_is_counted),
-        cmocka_unit_test(readers_can_only_read), cmocka_unit_test(unknown_devices_are_told_what_is_here),
-        cmocka_unit_test(ceilings_are_plausible)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(fill_is_the_same_function_everywhere),
+                                       cmocka_unit_test(poison_is_counted), cmocka_unit_test(readers_can_only_read),
+                                       cmocka_unit_test(unknown_devices_are_told_what_is_here),
+                                       cmocka_unit_test(ceilings_are_plausible)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

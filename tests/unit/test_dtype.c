@@ -30,7 +30,10 @@ static void sixteen_bits_round_trip(void **state) {
 // nearer one. All neighbours, both formats, denormals included.
 static void sixteen_bits_round_to_nearest_even(void **state) {
     (void)state;
-    static const struct { kg_dtype t; uint16_t inf; } f[] = {{KG_F16, 0x7c00}, {KG_BF16, 0x7f80}};
+    static const struct {
+        kg_dtype t;
+        uint16_t inf;
+    } f[] = {{KG_F16, 0x7c00}, {KG_BF16, 0x7f80}};
     for (int k = 0; k < 2; k++)
         for (uint16_t h = 0; h + 1 < f[k].inf; h++) {
             const uint16_t next = (uint16_t)(h + 1);
@@ -116,8 +119,8 @@ static void names_parse(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sixteen_bits_round_trip), cmocka_unit_test(sixteen_bits_round_to_nearest_even),
-        cmocka_unit_test(overflow_is_ieee),        cmocka_unit_test(integers_clamp),
+        cmocka_unit_test(sixteen_bits_round_trip),  cmocka_unit_test(sixteen_bits_round_to_nearest_even),
+        cmocka_unit_test(overflow_is_ieee),         cmocka_unit_test(integers_clamp),
         cmocka_unit_test(fills_round_as_stores_do), cmocka_unit_test(names_parse),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,8 +16,8 @@ static kg_run_case the_case(void) {
     static char x[] = "x", dim[] = "dim", eps[] = "eps", mask[] = "mask";
     kg_run_case c = {.n_args = 4, .n_outs = 1, .slots = 2};
     c.args[0] = (kg_run_arg){.name = x, .kind = KG_P_TENSOR};
-    c.args[0].tensor = (kg_run_tensor){.desc = {KG_F32, 2, {3, 17}, {1, 3}}, .base = (void *)0x10000, .offset = 64,
-                                       .slot_stride = 4096};
+    c.args[0].tensor = (kg_run_tensor){
+        .desc = {KG_F32, 2, {3, 17}, {1, 3}}, .base = (void *)0x10000, .offset = 64, .slot_stride = 4096};
     c.args[1] = (kg_run_arg){.name = dim, .kind = KG_P_INT, .i = -1};
     c.args[2] = (kg_run_arg){.name = eps, .kind = KG_P_FLOAT, .f = 0.5};
     c.args[3] = (kg_run_arg){.name = mask, .kind = KG_P_TENSOR, .none = true};
@@ -50,18 +50,21 @@ static void expressions_are_integers(void **state) {
     assert_int_equal(grid_of("17/5 + 17%5"), 5);
     assert_int_equal(grid_of("--5"), 5);
     assert_int_equal(grid_of("7 - -2"), 9);
-    assert_int_equal(grid_of("ceildiv(numel(x), 16)"), 4);   // 51 elements
+    assert_int_equal(grid_of("ceildiv(numel(x), 16)"), 4);  // 51 elements
     assert_int_equal(grid_of("min(3,max(1,2))"), 2);
     assert_int_equal(grid_of("size(x,0)*100 + stride(x, 1)"), 303);
     assert_int_equal(grid_of("size(x,dim) + ndim(x)"), 19);
     assert_int_equal(grid_of("numel(out) + numel(out0)"), 102);
+    assert_int_equal(grid_of("size(x,-2)*100 + size(x,-3)*10 + stride(x,-3)"), 310);  // no third dimension: 1, 0
+    assert_int_equal(grid_of("code(x)*100 + bits(x)"), 232);                          // kDLFloat of 32 bits
 }
 
 static void a_launch_has_dimensions_and_values(void **state) {
     (void)state;
     kg_launch l;
-    const char *text = "kernel=first grid=1,2,3 block=32,4 smem=4*256 args=x,out,mask,i32(0-2),i64(numel(x)),f32(eps),f64(eps)"
-                       "; kernel=second grid=0 block=64\nkernel=third grid=1 block=1 args=out */";
+    const char *text =
+        "kernel=first grid=1,2,3 block=32,4 smem=4*256 args=x,out,mask,i32(0-2),i64(numel(x)),f32(eps),f64(eps)"
+        "; kernel=second grid=0 block=64\nkernel=third grid=1 block=1 args=out */";
     assert_int_equal(eval(text, 0, 1, &l, NULL), 0);
     assert_int_equal(l.grid[0] * 100 + l.grid[1] * 10 + l.grid[2], 123);
     assert_int_equal(l.block[0] * 100 + l.block[1] * 10 + l.block[2], 3241);
@@ -69,21 +72,23 @@ static void a_launch_has_dimensions_and_values(void **state) {
     assert_int_equal(l.n_args, 7);
     assert_int_equal(l.value[0], 0x10000 + 64 + 4096);
     assert_int_equal(l.value[1], 0x90000 + 512);
-    assert_int_equal(l.value[2], 0);                        // None
+    assert_int_equal(l.value[2], 0);  // None
     assert_int_equal((int32_t)l.value[3], -2);
     assert_int_equal(l.value[4], 51);
-    assert_int_equal((uint32_t)l.value[5], 0x3f000000);     // 0.5f
-    assert_int_equal(l.value[6], 0x3fe0000000000000);       // 0.5
+    assert_int_equal((uint32_t)l.value[5], 0x3f000000);  // 0.5f
+    assert_int_equal(l.value[6], 0x3fe0000000000000);    // 0.5
     assert_false(l.empty);
     assert_int_equal(eval(text, 1, 0, &l, NULL), 0);
     assert_true(l.empty);
     assert_int_equal(eval(text, 2, 0, &l, NULL), 0);
-    assert_int_equal(eval(text, 3, 0, &l, NULL), 99);       // three launches
+    assert_int_equal(eval(text, 3, 0, &l, NULL), 99);  // three launches
 }
 
 static void wrong_texts_say_why(void **state) {
     (void)state;
-    static const struct { const char *text, *says; } all[] = {
+    static const struct {
+        const char *text, *says;
+    } all[] = {
         {"", "nothing stated"},
         {"grid=1 block=1", "no kernel"},
         {"kernel=k grid=1", "block= are needed"},
@@ -120,7 +125,7 @@ static void hostile_texts_do_no_harm(void **state) {
     static const char alphabet[] = "kernel=grid block,args()+-*/%;\n x0 9size(x,1)i32(min(max(ceildiv(numel(out)*/";
     kg_launch l;
     char text[6000];
-    for (uint64_t seed = 0; seed < 3000; seed++) {   // words of the language in no order
+    for (uint64_t seed = 0; seed < 3000; seed++) {  // words of the language in no order
         size_t n = 0;
         for (int k = 0; k < 40; k++) {
             const kg_philox r = kg_philox4x32(seed, (uint64_t)k, 0);
@@ -130,7 +135,7 @@ static void hostile_texts_do_no_harm(void **state) {
         text[n] = 0;
         eval(text, 0, 0, &l, NULL);
     }
-    for (const char *p = "(-+;,=a1"; *p; p++) {      // depth and length
+    for (const char *p = "(-+;,=a1"; *p; p++) {  // depth and length
         memset(text, *p, sizeof text);
         memcpy(text, "kernel=k block=1 grid=", 22);
         text[4000] = 0;

@@ -117,9 +117,12 @@ static kg_point gelu_tanh_point(double x) { return kg_gelu_point(x, true); }
 
 static void activations_hold_float_kernels(void **state) {
     (void)state;
-    static const struct { float (*kernel)(float); kg_point (*point)(double); } f[] = {
-        {tanh_by_exp, kg_tanh_point},   {tanhf, kg_tanh_point},         {gelu_by_erf, gelu_point},
-        {gelu_by_tanh, gelu_tanh_point}, {sigmoid_plain, kg_sigmoid_point}, {expf, kg_exp_point}};
+    static const struct {
+        float (*kernel)(float);
+        kg_point (*point)(double);
+    } f[] = {{tanh_by_exp, kg_tanh_point},      {tanhf, kg_tanh_point},
+             {gelu_by_erf, gelu_point},         {gelu_by_tanh, gelu_tanh_point},
+             {sigmoid_plain, kg_sigmoid_point}, {expf, kg_exp_point}};
     for (size_t k = 0; k < sizeof f / sizeof *f; k++) {
         int coarse_fails = 0;
         for (int i = 0; i < 100000; i++) {

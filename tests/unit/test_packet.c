@@ -1,8 +1,8 @@
 // Packets against a hostile sender: every one is an object or an error, no descriptor is lost, nothing blocks.
+#include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -43,8 +43,8 @@ static kg_code receive_bytes(const void *bytes, size_t size) {
 
 static void only_objects_are_taken(void **state) {
     (void)state;
-    static const char *const wrong[] = {"[1]", "5", "\"x\"", "{", "{}{}", "{\"a\":1,\"a\":2}", "{\"a\":1e999}", "\xff\xfe",
-                                        "null", "{\"a\":\"\xc3\"}"};
+    static const char *const wrong[] = {
+        "[1]", "5", "\"x\"", "{", "{}{}", "{\"a\":1,\"a\":2}", "{\"a\":1e999}", "\xff\xfe", "null", "{\"a\":\"\xc3\"}"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert_int_equal(receive_bytes(wrong[i], strlen(wrong[i])), KG_ERR_CANDIDATE);
     assert_int_equal(receive_bytes("{}\0", 3), KG_ERR_CANDIDATE);
@@ -67,10 +67,13 @@ static void surplus_descriptors_are_closed(void **state) {
     int s[2], before = open_files();
     pair(s);
     enum { MANY = 40 };
-    union { struct cmsghdr align; char bytes[CMSG_SPACE(sizeof(int) * MANY)]; } control = {0};
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(sizeof(int) * MANY)];
+    } control = {0};
     struct iovec io = {"{}", 2};
-    struct msghdr m = {.msg_iov = &io, .msg_iovlen = 1, .msg_control = control.bytes,
-                       .msg_controllen = sizeof control.bytes};
+    struct msghdr m = {
+        .msg_iov = &io, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
     struct cmsghdr *c = CMSG_FIRSTHDR(&m);
     *c = (struct cmsghdr){.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof(int) * MANY)};
     for (int i = 0; i < MANY; i++) memcpy(CMSG_DATA(c) + i * sizeof(int), &s[0], sizeof(int));

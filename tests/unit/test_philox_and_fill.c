@@ -15,10 +15,19 @@
 // Known answers of Random123 1.14.0, file kat_vectors, "philox4x32 10".
 static void philox_known_answers(void **state) {
     (void)state;
-    static const struct { uint64_t key, lo, hi; uint32_t v[4]; } kat[] = {
+    static const struct {
+        uint64_t key, lo, hi;
+        uint32_t v[4];
+    } kat[] = {
         {0, 0, 0, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
-        {0xffffffffffffffffu, 0xffffffffffffffffu, 0xffffffffffffffffu, {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
-        {0x299f31d0a4093822u, 0x85a308d3243f6a88u, 0x0370734413198a2eu, {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
+        {0xffffffffffffffffu,
+         0xffffffffffffffffu,
+         0xffffffffffffffffu,
+         {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
+        {0x299f31d0a4093822u,
+         0x85a308d3243f6a88u,
+         0x0370734413198a2eu,
+         {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
     };
     for (size_t i = 0; i < sizeof kat / sizeof *kat; i++) {
         const kg_philox r = kg_philox4x32(kat[i].key, kat[i].lo, kat[i].hi);
@@ -27,9 +36,9 @@ static void philox_known_answers(void **state) {
 }
 
 static const kg_fill kinds[] = {
-    {KG_FILL_ZERO, 0, 0},         {KG_FILL_CONST, 1.5, 0},      {KG_FILL_NORMAL, 0.5, 2},    {KG_FILL_UNIFORM, -1, 3},
-    {KG_FILL_INT, -5, 9},         {KG_FILL_OUTLIERS, 0.1, 1},   {KG_FILL_SPECIALS, 0.3, 2},  {KG_FILL_LOGSCALE, -30, 20},
-    {KG_FILL_LOGSCALE, -126, -1}, {KG_FILL_TIES, 0, 0},         {KG_FILL_POISON, 0, 0},
+    {KG_FILL_ZERO, 0, 0},         {KG_FILL_CONST, 1.5, 0},    {KG_FILL_NORMAL, 0.5, 2},   {KG_FILL_UNIFORM, -1, 3},
+    {KG_FILL_INT, -5, 9},         {KG_FILL_OUTLIERS, 0.1, 1}, {KG_FILL_SPECIALS, 0.3, 2}, {KG_FILL_LOGSCALE, -30, 20},
+    {KG_FILL_LOGSCALE, -126, -1}, {KG_FILL_TIES, 0, 0},       {KG_FILL_POISON, 0, 0},
 };
 
 // A start inside an odd block must give the same elements: the judge fills and checks in pieces.
@@ -140,9 +149,9 @@ static void normal_by_hand(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(philox_known_answers), cmocka_unit_test(range_equals_elements),
+        cmocka_unit_test(philox_known_answers),  cmocka_unit_test(range_equals_elements),
         cmocka_unit_test(normal_is_bell_shaped), cmocka_unit_test(kinds_keep_their_ranges),
-        cmocka_unit_test(poison_is_signalling), cmocka_unit_test(normal_by_hand),
+        cmocka_unit_test(poison_is_signalling),  cmocka_unit_test(normal_by_hand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

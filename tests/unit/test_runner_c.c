@@ -13,19 +13,23 @@
 #include "judge/session.h"
 #include "runner/protocol.h"
 
-#define N     1000
-#define SLOTS 4
+#define N      1000
+#define SLOTS  4
+#define MEMORY (600 << 20)
 
 static const char source[] =
     "#include <kgate/kernel.h>\n"
     "#include <stdlib.h>\n"
+    "#include <string.h>\n"
     // out = x * alpha + (beta or 0); mode picks a misbehaviour
-    "int axpb(const DLTensor *x, double alpha, const double *beta, int64_t mode, DLTensor *out) {\n"
+    "int axpb(const DLTensor *x, double alpha, const double *beta, int64_t mode, int64_t call_number, DLTensor *out) {\n"
     "    float *o = out->data; const float *in = x->data;\n"
     "    if (mode == 1) ((float *)x->data)[0] = 1;\n"
     "    if (mode == 2) for (;;) __asm__ volatile(\"\");\n"
     "    if (mode == 3) exit(0);\n"
     "    if (mode == 4) return 7;\n"
+    "    if (mode == 5) return o[0] = (float)call_number, 0;\n"
+    "    if (mode == 6) for (size_t n = 1 << 28;;) { char *p = malloc(n); if (!p) return 8; memset(p, 1, n); }\n"
     "#pragma omp parallel for\n"
     "    for (int64_t i = 0; i < kg_elements(x); i++) o[i] = (float)(in[i] * alpha + (beta ? *beta : 0));\n"
     "    return 0;\n"
@@ -76,8 +80,9 @@ static json_t *the_case(int mode, json_t *beta) {
                           json_is_null(beta) ? "ignored" : "value", beta);
     if (json_is_null(beta)) json_object_set_new(b, "none", json_true());
     json_t *m = json_pack("{s:s, s:s, s:s, s:i}", "name", "mode", "kind", "int", "role", "in", "value", mode);
-    json_t *c = json_pack("{s:i, s:i, s:[o,o,o,o], s:[o]}", "calls", 1, "slots", SLOTS, "args", x, alpha, b, m, "outs",
-                          tensor("out"));
+    json_t *n = json_pack("{s:s, s:s, s:s, s:i}", "name", "call_number", "kind", "int", "role", "in", "value", 1);
+    json_t *c = json_pack("{s:i, s:i, s:[o,o,o,o,o], s:[o]}", "calls", 1, "slots", SLOTS, "args", x, alpha, b, m, n,
+                          "outs", tensor("out"));
     return json_pack("{s:s, s:o}", "op", "case", "case", c);
 }
 
@@ -96,13 +101,18 @@ static char *compile(const char *scratch) {
 static void start(world *w) {
     kg_error e = {0};
     ok(kg_launcher_spawn(w->launcher, false, w->scratch, &w->socket, &w->pid, &e), &e);
-    json_decref(ask_ok(w, json_pack("{s:s, s:s, s:i}", "op", "hello", "device", "cpu", "ordinal", 0), &w->control_fd, 1));
+    json_decref(ask_ok(
+        w, json_pack("{s:s, s:s, s:i, s:i}", "op", "hello", "device", "cpu", "ordinal", 0, "memory_bytes", MEMORY),
+        &w->control_fd, 1));
     kg_arena_info in = w->device->ops->arena_info(w->in), out = w->device->ops->arena_info(w->out);
     int fds[] = {in.fd, out.fd};
-    json_decref(ask_ok(w, json_pack("{s:s, s:I, s:I}", "op", "arenas", "in_bytes", (json_int_t)in.bytes, "out_bytes",
-                                    (json_int_t)out.bytes), fds, 2));
-    json_t *a = ask_ok(w, json_pack("{s:s, s:s, s:s, s:s}", "op", "load", "language", "c", "path", w->library, "task",
-                                    "axpb"), NULL, 0);
+    json_decref(ask_ok(w,
+                       json_pack("{s:s, s:I, s:I}", "op", "arenas", "in_bytes", (json_int_t)in.bytes, "out_bytes",
+                                 (json_int_t)out.bytes),
+                       fds, 2));
+    json_t *a =
+        ask_ok(w, json_pack("{s:s, s:s, s:s, s:s}", "op", "load", "language", "c", "path", w->library, "task", "axpb"),
+               NULL, 0);
     assert_string_equal(json_string_value(json_object_get(a, "entry")), "axpb");
     json_decref(a);
 }
@@ -181,8 +191,9 @@ static void held_batch_waits_for_late_values(void **state) {
     start(w);
     for (int s = 0; s < SLOTS; s++) give(w, s, -1);
     json_decref(ask_ok(w, the_case(0, json_null()), NULL, 0));
-    json_t *a = ask_ok(w, json_pack("{s:s, s:i, s:i, s:b, s:i}", "op", "batch", "calls", SLOTS, "first_slot", 0, "held", 1,
-                                    "seq", 9), NULL, 0);
+    json_t *a = ask_ok(
+        w, json_pack("{s:s, s:i, s:i, s:b, s:i}", "op", "batch", "calls", SLOTS, "first_slot", 0, "held", 1, "seq", 9),
+        NULL, 0);
     assert_true(json_is_true(json_object_get(a, "enqueued")));
     json_decref(a);
     assert_false(kg_control_wait(&w->control->done, 9, 0.05));
@@ -249,6 +260,32 @@ static void return_code_is_the_candidates_fault(void **state) {
     end(*state, NULL);
 }
 
+// Optimizers count their calls: on each slot, from when the case was prepared.
+static void call_number_counts_per_slot(void **state) {
+    world *w = *state;
+    float first;
+    start(w);
+    json_decref(ask_ok(w, the_case(5, json_null()), NULL, 0));
+    json_decref(ask_ok(w, json_pack("{s:s, s:i, s:i}", "op", "call", "slot", 1, "n", 3), NULL, 0));
+    json_decref(ask_ok(w, json_pack("{s:s, s:i, s:i}", "op", "call", "slot", 2, "n", 1), NULL, 0));
+    ok(w->device->ops->download(w->out, 512 + 8192, &first, sizeof first, NULL), &(kg_error){0});
+    assert_true(first == 3);
+    ok(w->device->ops->download(w->out, 512 + 2 * 8192, &first, sizeof first, NULL), &(kg_error){0});
+    assert_true(first == 1);
+    end(w, NULL);
+}
+
+static void memory_ends_at_its_limit(void **state) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    skip();  // shadow memory leaves no limit that makes sense
+#endif
+    json_t *a;
+    assert_int_equal(misbehave(*state, 6, 20, &a), KG_OK);
+    assert_non_null(strstr(json_string_value(json_object_get(a, "error")), "returned 8"));
+    json_decref(a);
+    end(*state, NULL);
+}
+
 // A runner that gets nonsense says so and goes on.
 static void nonsense_is_answered(void **state) {
     world *w = *state;
@@ -269,10 +306,14 @@ static void nonsense_is_answered(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(calls_get_their_arguments),           cmocka_unit_test(held_batch_waits_for_late_values),
-        cmocka_unit_test(writing_an_input_kills_only_the_runner), cmocka_unit_test(endless_loop_is_timed_out_and_killed),
-        cmocka_unit_test(exit_in_a_candidate_ends_its_runner), cmocka_unit_test(return_code_is_the_candidates_fault),
-        cmocka_unit_test(nonsense_is_answered)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(calls_get_their_arguments),
+                                       cmocka_unit_test(held_batch_waits_for_late_values),
+                                       cmocka_unit_test(writing_an_input_kills_only_the_runner),
+                                       cmocka_unit_test(endless_loop_is_timed_out_and_killed),
+                                       cmocka_unit_test(exit_in_a_candidate_ends_its_runner),
+                                       cmocka_unit_test(return_code_is_the_candidates_fault),
+                                       cmocka_unit_test(nonsense_is_answered),
+                                       cmocka_unit_test(call_number_counts_per_slot),
+                                       cmocka_unit_test(memory_ends_at_its_limit)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

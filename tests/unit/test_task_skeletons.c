@@ -25,7 +25,7 @@ static void add_adapter(kg_text *out, const kg_task *t) {
     kg_text_add(out, "\nint kg_adapter(void **a) {\n    return %s(", entry);
     for (const kg_param *p = t->params; p->name; p++) {
         if (!kg_c_gets(p)) continue;
-        const char *by_value = p->kind == KG_P_BOOL                      ? "bool"
+        const char *by_value = p->kind == KG_P_BOOL                    ? "bool"
                                : p->kind == KG_P_INT && !p->nullable   ? "int64_t"
                                : p->kind == KG_P_FLOAT && !p->nullable ? "double"
                                                                        : NULL;
@@ -46,13 +46,14 @@ static adapter build(const kg_task *t, const char *folder, void **handle) {
     kg_text text = {0};
     kg_text_add(&text, "%s", source);
     add_adapter(&text, t);
-    char *path = kg_format("%s/%s_%s.c", folder, t->suite, t->name), *so = kg_format("%s/%s_%s.so", folder, t->suite, t->name);
+    char *path = kg_format("%s/%s_%s.c", folder, t->suite, t->name),
+         *so = kg_format("%s/%s_%s.so", folder, t->suite, t->name);
     FILE *f = fopen(path, "w");
     fputs(text.data, f);
     fclose(f);
     const int root = (int)(strstr(__FILE__, "/tests/unit/") - __FILE__);
-    char *command = kg_format("cc -std=gnu17 -O2 -Wall -Werror -shared -fPIC -I%.*s/include %s -o %s -lm", root, __FILE__,
-                              path, so);
+    char *command = kg_format("cc -std=gnu17 -O2 -Wall -Werror -shared -fPIC -I%.*s/include %s -o %s -lm", root,
+                              __FILE__, path, so);
     if (system(command) != 0) fail_msg("the skeleton of %s does not compile", t->name);
     *handle = dlopen(so, RTLD_NOW | RTLD_LOCAL);
     if (!*handle) fail_msg("%s", dlerror());
@@ -119,22 +120,22 @@ static void call_skeleton(const kg_task *t, kg_case *c, memory *m, adapter fn, i
         }
         static bool yes = true, no = false;
         switch (g->kind) {
-            case KG_P_TENSOR:
-                tensors[i] = as_dl(&g->tensor, g->scalar ? (void *)&g->f : m->args[i]);
-                *to = &tensors[i];
-                break;
-            case KG_P_INT: *to = &g->i; break;
-            case KG_P_FLOAT: *to = &g->f; break;
-            case KG_P_BOOL: *to = g->i ? &yes : &no; break;
-            case KG_P_INTS:
-                ints[i] = (kg_ints){g->n, g->ints};
-                *to = &ints[i];
-                break;
-            case KG_P_FLOATS:
-                floats[i] = (kg_floats){g->n, g->floats};
-                *to = &floats[i];
-                break;
-            default: *to = (void *)g->s; break;
+        case KG_P_TENSOR:
+            tensors[i] = as_dl(&g->tensor, g->scalar ? (void *)&g->f : m->args[i]);
+            *to = &tensors[i];
+            break;
+        case KG_P_INT: *to = &g->i; break;
+        case KG_P_FLOAT: *to = &g->f; break;
+        case KG_P_BOOL: *to = g->i ? &yes : &no; break;
+        case KG_P_INTS:
+            ints[i] = (kg_ints){g->n, g->ints};
+            *to = &ints[i];
+            break;
+        case KG_P_FLOATS:
+            floats[i] = (kg_floats){g->n, g->floats};
+            *to = &floats[i];
+            break;
+        default: *to = (void *)g->s; break;
         }
     }
     for (int i = 0; i < c->n_outs; i++) {
@@ -151,11 +152,17 @@ static bool within(kg_dtype t, double got, double value, double local, double ac
     const double u_acc = u < 0x1p-24 ? u : 0x1p-24;
     double bound = kg_dtype_unit(t) * fabs(value) + u * local + (acc > 0 ? u_acc * acc : 0) + kg_dtype_tiny(t);
     if (isnan(bound)) bound = INFINITY;
-    if (isinf(got)) return got == value || (fabs(value) + bound >= kg_dtype_max(t) && (isinf(bound) || got * value > 0));
+    if (isinf(got))
+        return got == value || (fabs(value) + bound >= kg_dtype_max(t) && (isinf(bound) || got * value > 0));
     return got == value || fabs(got - value) <= bound;
 }
 
-typedef struct { const kg_task *t; const kg_case *c; kg_ref ref; kg_tensor desc; } answer;
+typedef struct {
+    const kg_task *t;
+    const kg_case *c;
+    kg_ref ref;
+    kg_tensor desc;
+} answer;
 
 static answer reference(const kg_call *call, int which) {
     answer r = {.t = call->task, .c = call->c};
@@ -167,9 +174,14 @@ static answer reference(const kg_call *call, int which) {
     const size_t n = (size_t)kg_numel(&r.desc);
     int64_t *index = kg_alloc(n * sizeof *index);
     for (size_t i = 0; i < n; i++) index[i] = (int64_t)i;
-    r.ref = (kg_ref){.out = which, .n = n, .index = index, .value = kg_alloc(n * 8), .local = kg_alloc(n * 8),
+    r.ref = (kg_ref){.out = which,
+                     .n = n,
+                     .index = index,
+                     .value = kg_alloc(n * 8),
+                     .local = kg_alloc(n * 8),
                      .acc = kg_alloc(n * 8)};
-    for (size_t i = 0; i < n; i++) r.ref.value[i] = r.ref.local[i] = r.ref.acc[i] = -12345;  // an oracle that skips shows
+    for (size_t i = 0; i < n; i++)
+        r.ref.value[i] = r.ref.local[i] = r.ref.acc[i] = -12345;  // an oracle that skips shows
     assert_int_equal(call->task->oracle(call, &r.ref), 0);
     return r;
 }
@@ -186,8 +198,8 @@ static size_t wrong(const answer *a, double u, double (*got)(const void *ctx, si
         const double v = got(ctx, k);
         if (within(a->desc.dtype, v, a->ref.value[k], a->ref.local[k], a->ref.acc[k], u)) continue;
         if (loud && bad++ < 3)
-            fprintf(stderr, "%s %s: out %d [%zu] got %.17g, expected %.17g (local %g, acc %g)\n", a->t->name, a->c->name,
-                    a->ref.out, k, v, a->ref.value[k], a->ref.local[k], a->ref.acc[k]);
+            fprintf(stderr, "%s %s: out %d [%zu] got %.17g, expected %.17g (local %g, acc %g)\n", a->t->name,
+                    a->c->name, a->ref.out, k, v, a->ref.value[k], a->ref.local[k], a->ref.acc[k]);
         bad += !loud;
     }
     return bad;
@@ -211,7 +223,9 @@ static double coarsest(const kg_task *t, kg_dtype d) {
     return t->lowest == KG_PREC_TF32 || t->lowest == KG_PREC_FP16 ? 0x1p-11 : d == KG_F64 ? 0x1p-53 : 0x1p-24;
 }
 
-typedef struct { size_t cases, bad, zeros, constants, inputs; } tally;
+typedef struct {
+    size_t cases, bad, zeros, constants, inputs;
+} tally;
 
 static void judge_answer(const kg_call *call, const memory *m, int which, tally *sum, bool *caught) {
     answer a = reference(call, which);
@@ -219,7 +233,8 @@ static void judge_answer(const kg_call *call, const memory *m, int which, tally 
     int k = call->c->n_outs;
     if (which < k) got.data = m->outs[which];
     for (int i = 0; i < call->c->n_args && which >= call->c->n_outs; i++)
-        if (call->task->params[i].role == KG_INOUT && has_memory(&call->c->args[i]) && k++ == which) got.data = m->args[i];
+        if (call->task->params[i].role == KG_INOUT && has_memory(&call->c->args[i]) && k++ == which)
+            got.data = m->args[i];
     const double u = coarsest(call->task, a.desc.dtype), one = a.ref.n ? a.ref.value[0] : 1;
     // Halves at their own roundoff: a skeleton may keep steps in the output's storage.
     const bool half = a.desc.dtype == KG_F16 || a.desc.dtype == KG_BF16;

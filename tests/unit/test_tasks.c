@@ -24,7 +24,8 @@ static void names_are_found(void **state) {
     assert_null(kg_task_suggest("zzzzzzzzzzzzzz"));
     for (size_t i = 1; i < kg_task_count(); i++) {
         const kg_task *a = kg_task_at(i - 1), *b = kg_task_at(i);
-        assert_true(strcmp(a->suite, b->suite) < 0 || (strcmp(a->suite, b->suite) == 0 && strcmp(a->name, b->name) != 0));
+        assert_true(strcmp(a->suite, b->suite) < 0 ||
+                    (strcmp(a->suite, b->suite) == 0 && strcmp(a->name, b->name) != 0));
         assert_ptr_equal(kg_task_find(b->name)->name, b->name);
     }
 }
@@ -110,10 +111,12 @@ static void types_promote_as_pytorchs(void **state) {
                  i32 = tensor_arg(KG_I32, 1), u8 = tensor_arg(KG_U8, 1), i8 = tensor_arg(KG_I8, 1),
                  zero_f64 = tensor_arg(KG_F64, 0), zero_i64 = tensor_arg(KG_I64, 0),
                  number = {.kind = KG_P_TENSOR, .scalar = true};
-    const struct { const kg_arg *a, *b; kg_dtype want; } c[] = {
-        {&f32, &f16, KG_F32},      {&f16, &bf16, KG_F32},     {&i32, &f16, KG_F16},    {&f32, &zero_f64, KG_F32},
-        {&i32, &zero_f64, KG_F64}, {&i32, &zero_i64, KG_I32}, {&i32, &number, KG_F32}, {&f16, &number, KG_F16},
-        {&u8, &i8, KG_I16},        {&zero_i64, &u8, KG_U8}};
+    const struct {
+        const kg_arg *a, *b;
+        kg_dtype want;
+    } c[] = {{&f32, &f16, KG_F32},      {&f16, &bf16, KG_F32},     {&i32, &f16, KG_F16},    {&f32, &zero_f64, KG_F32},
+             {&i32, &zero_f64, KG_F64}, {&i32, &zero_i64, KG_I32}, {&i32, &number, KG_F32}, {&f16, &number, KG_F16},
+             {&u8, &i8, KG_I16},        {&zero_i64, &u8, KG_U8}};
     for (size_t i = 0; i < sizeof c / sizeof *c; i++)
         assert_int_equal(kg_promote_args((const kg_arg *const[]){c[i].a, c[i].b}, 2), c[i].want);
 }

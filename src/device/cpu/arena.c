@@ -10,7 +10,7 @@
 #include "device/cpu/cpu.h"
 
 #ifndef F_SEAL_FUTURE_WRITE
-#define F_SEAL_FUTURE_WRITE 0x0010   // kernel 5.1
+#define F_SEAL_FUTURE_WRITE 0x0010  // kernel 5.1
 #endif
 
 static int open_shared(kg_cpu_arena *a, kg_error *err) {
@@ -42,7 +42,10 @@ static int make(kg_cpu_arena *a, kg_error *err) {
 int kg_cpu_arena_create(kg_device *d, size_t bytes, bool runner_writes, kg_arena **out, kg_error *err) {
     kg_cpu_arena *a = kg_alloc(sizeof *a);
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    *a = (kg_cpu_arena){.arena = {d}, .bytes = (bytes + page - 1) / page * page, .fd = -1, .shared_fd = -1,
+    *a = (kg_cpu_arena){.arena = {d},
+                        .bytes = (bytes + page - 1) / page * page,
+                        .fd = -1,
+                        .shared_fd = -1,
                         .runner_writes = runner_writes};
     if (a->bytes == 0) a->bytes = page;
     if (make(a, err)) return kg_cpu_arena_destroy(&a->arena), -1;

@@ -7,9 +7,9 @@
 typedef struct {
     kg_arena arena;
     size_t bytes;
-    int fd;              // the judge's own
-    int shared_fd;       // for the runner: read-only unless it may write
-    char *data;          // the judge's mapping, always writable
+    int fd;         // the judge's own
+    int shared_fd;  // for the runner: read-only unless it may write
+    char *data;     // the judge's mapping, always writable
     bool runner_writes;
 } kg_cpu_arena;
 
@@ -19,8 +19,8 @@ kg_arena_info kg_cpu_arena_info(const kg_arena *a);
 int kg_cpu_evict(kg_arena *a, size_t bytes, kg_error *err);
 
 int kg_cpu_describe(kg_device *d, kg_device_info *out, kg_error *err);
-int kg_cpu_threads(void);          // processors this process may run on
-uint64_t kg_cpu_cache_bytes(void); // last-level cache; 32 MiB when the system does not say
+int kg_cpu_threads(void);           // processors this process may run on
+uint64_t kg_cpu_cache_bytes(void);  // last-level cache; 32 MiB when the system does not say
 
 int kg_cpu_measure(kg_device *d, kg_ceilings *out, void (*progress)(const char *what, void *ctx), void *ctx,
                    kg_error *err);

@@ -21,7 +21,7 @@ static char *line_value(const char *path, const char *key) {
     FILE *f = fopen(path, "re");
     while (f && !found && getline(&line, &cap, f) > 0) {
         char *colon = strchr(line, ':');
-        if (strncmp(line, key, strlen(key)) || !colon) continue;
+        if (strncmp(line, key, strlen(key)) != 0 || !colon) continue;
         colon += 1 + strspn(colon + 1, " \t");
         colon[strcspn(colon, "\n")] = '\0';
         found = kg_strdup(colon);
@@ -85,7 +85,7 @@ static char *notes(void) {
     kg_text t = {0};
     double load[1] = {0};
     char *governor = sys_text("/sys/devices/system/cpu/cpu%d/cpufreq/scaling_governor", 0);
-    if (governor && strcmp(governor, "performance")) kg_text_add(&t, "clock governor %s", governor);
+    if (governor && strcmp(governor, "performance") != 0) kg_text_add(&t, "clock governor %s", governor);
     free(governor);
     if (getloadavg(load, 1) == 1 && load[0] > 0.5 * kg_cpu_threads())
         kg_text_add(&t, "%sload average %.1f on %d processors", t.len ? "; " : "", load[0], kg_cpu_threads());

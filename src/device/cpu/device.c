@@ -25,11 +25,17 @@ static int inside(const kg_cpu_arena *a, size_t offset, size_t bytes, kg_error *
 }
 
 static int extent_inside(const kg_cpu_arena *a, kg_extent e, kg_error *err) {
-    if (e.count < 0 || (uint64_t)e.count > a->bytes) return kg_fail(err, KG_ERR_INTERNAL, "an extent of impossible size");
+    if (e.count < 0 || (uint64_t)e.count > a->bytes)
+        return kg_fail(err, KG_ERR_INTERNAL, "an extent of impossible size");
     return inside(a, e.offset, (size_t)e.count * kg_dtype_size(e.dtype), err);
 }
 
-typedef struct { const kg_fill *f; kg_dtype t; uint64_t seed; char *data; } fill_job;
+typedef struct {
+    const kg_fill *f;
+    kg_dtype t;
+    uint64_t seed;
+    char *data;
+} fill_job;
 
 static int fill_piece(size_t first, size_t last, void *ctx) {
     const fill_job *j = ctx;
@@ -69,7 +75,12 @@ static int cpu_gather(kg_arena *arena, kg_extent e, size_t n, const int64_t *ind
     return 0;
 }
 
-typedef struct { const char *data; size_t size; char poison[8]; _Atomic uint64_t found; } poison_job;
+typedef struct {
+    const char *data;
+    size_t size;
+    char poison[8];
+    _Atomic uint64_t found;
+} poison_job;
 
 static int poison_piece(size_t first, size_t last, void *ctx) {
     poison_job *j = ctx;

@@ -25,7 +25,7 @@ static void flush_one_by_one(const char *p, size_t n) {
 static bool has_clflushopt(void) {
     unsigned a = 7, b = 0, c = 0, d = 0;
     __asm__("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
-    return b >> 23 & 1;   // leaf 7, EBX bit 23 (Intel SDM vol. 2A, CPUID)
+    return b >> 23 & 1;  // leaf 7, EBX bit 23 (Intel SDM vol. 2A, CPUID)
 }
 
 static int flush_piece(size_t first, size_t last, void *ctx) {

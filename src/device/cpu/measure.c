@@ -71,7 +71,8 @@ int kg_cpu_measure(kg_device *d, kg_ceilings *out, void (*progress)(const char *
     say(progress, ctx, "bandwidth");
     if (measure_memory(d, out, err)) return -1;
     say(progress, ctx, "arithmetic");
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++) out->ops_s[units[i]] = kg_cpu_rate(units[i], kg_cpu_threads());
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        out->ops_s[units[i]] = kg_cpu_rate(units[i], kg_cpu_threads());
     out->one_core_fp32_ops_s = kg_cpu_rate(KG_U_FP32, 1);
     out->launch_s = call_floor();
     out->source = source();

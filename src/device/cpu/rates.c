@@ -10,7 +10,7 @@
 
 typedef struct {
     void (*run)(int i, int n, void *ctx);
-    double ops;   // of one run on one thread
+    double ops;  // of one run on one thread
 } kernel;
 
 #if defined(__x86_64__)
@@ -18,30 +18,29 @@ typedef struct {
 
 // Each chain is a variable of its own: an array would live in memory. The asm stops the compiler from seeing that the
 // chains are alike.
-#define EACH_CHAIN(do) do(0) do(1) do(2) do(3) do(4) do(5) do(6) do(7) do(8) do(9)
+#define EACH_CHAIN(do) \
+    do (0) do(1) do(2) do(3) do(4) do(5) do(6) do(7) do(8) do(9)
 #define DECLARE(k) register vector_type v##k = a;
-#define KEEP(k) __asm__ volatile("" : "+v"(v##k));
-#define RATE_KERNEL(name, isa, vector, start, step)                         \
-    __attribute__((target(isa))) static void name(int i, int n, void *ctx) { \
-        typedef vector vector_type;                                         \
-        (void)i, (void)n, (void)ctx;                                        \
-        vector a = start;                                                   \
-        EACH_CHAIN(DECLARE)                                                 \
-        for (int r = 0; r < ROUNDS; r++) {                                  \
-            step(0) step(1) step(2) step(3) step(4)                         \
-            step(5) step(6) step(7) step(8) step(9)                         \
-            EACH_CHAIN(KEEP)                                                \
-        }                                                                   \
+#define KEEP(k)    __asm__ volatile("" : "+v"(v##k));
+#define RATE_KERNEL(name, isa, vector, start, step)                                                          \
+    __attribute__((target(isa))) static void name(int i, int n, void *ctx) {                                 \
+        typedef vector vector_type;                                                                          \
+        (void)i, (void)n, (void)ctx;                                                                         \
+        vector a = start;                                                                                    \
+        EACH_CHAIN(DECLARE)                                                                                  \
+        for (int r = 0; r < ROUNDS; r++) {                                                                   \
+            step(0) step(1) step(2) step(3) step(4) step(5) step(6) step(7) step(8) step(9) EACH_CHAIN(KEEP) \
+        }                                                                                                    \
     }
 
-#define F32X16(k) v##k = _mm512_fmadd_ps(v##k, a, a);
-#define F64X8(k)  v##k = _mm512_fmadd_pd(v##k, a, a);
-#define I8X64(k)  v##k = _mm512_dpbusd_epi32(v##k, a, a);
+#define F32X16(k)  v##k = _mm512_fmadd_ps(v##k, a, a);
+#define F64X8(k)   v##k = _mm512_fmadd_pd(v##k, a, a);
+#define I8X64(k)   v##k = _mm512_dpbusd_epi32(v##k, a, a);
 #define BF16X32(k) v##k = _mm512_dpbf16_ps(v##k, (__m512bh)a, (__m512bh)a);
-#define F32X8(k)  v##k = _mm256_fmadd_ps(v##k, a, a);
-#define F64X4(k)  v##k = _mm256_fmadd_pd(v##k, a, a);
-#define F32X4(k)  v##k = _mm_add_ps(_mm_mul_ps(v##k, a), a);
-#define F64X2(k)  v##k = _mm_add_pd(_mm_mul_pd(v##k, a), a);
+#define F32X8(k)   v##k = _mm256_fmadd_ps(v##k, a, a);
+#define F64X4(k)   v##k = _mm256_fmadd_pd(v##k, a, a);
+#define F32X4(k)   v##k = _mm_add_ps(_mm_mul_ps(v##k, a), a);
+#define F64X2(k)   v##k = _mm_add_pd(_mm_mul_pd(v##k, a), a);
 RATE_KERNEL(f32_avx512, "avx512f", __m512, _mm512_set1_ps(0.5f), F32X16)
 RATE_KERNEL(f64_avx512, "avx512f", __m512d, _mm512_set1_pd(0.5), F64X8)
 RATE_KERNEL(i8_avx512, "avx512f,avx512vnni", __m512i, _mm512_set1_epi8(1), I8X64)
@@ -51,7 +50,7 @@ RATE_KERNEL(f64_avx2, "avx2,fma", __m256d, _mm256_set1_pd(0.5), F64X4)
 RATE_KERNEL(f32_sse, "sse2", __m128, _mm_set1_ps(0.5f), F32X4)
 RATE_KERNEL(f64_sse, "sse2", __m128d, _mm_set1_pd(0.5), F64X2)
 
-#define OPS(lanes) (2.0 * (lanes) * CHAINS * ROUNDS)
+#define OPS(lanes) (2.0 * (lanes)*CHAINS * ROUNDS)
 
 // Matrix tiles (AMX) are much faster than vectors, and not measured: no rate is better than one that an honest kernel
 // beats. CPUID leaf 7, EDX bits 22 (bf16) and 25 (int8).
@@ -89,17 +88,17 @@ static kernel best_i8(void) {
 
 // Plain C: the compiler takes the vector unit that the architecture always has.
 #define LANES 64
-#define GENERIC_KERNEL(name, type)                                       \
-    static void name(int i, int n, void *ctx) {                          \
-        (void)i, (void)n, (void)ctx;                                     \
-        type v[LANES], a = (type)0.5;                                    \
-        for (int k = 0; k < LANES; k++) v[k] = a;                        \
-        for (int r = 0; r < ROUNDS / 8; r++) {                           \
-            __asm__ volatile("" : "+m"(a));                              \
+#define GENERIC_KERNEL(name, type)                                        \
+    static void name(int i, int n, void *ctx) {                           \
+        (void)i, (void)n, (void)ctx;                                      \
+        type v[LANES], a = (type)0.5;                                     \
+        for (int k = 0; k < LANES; k++) v[k] = a;                         \
+        for (int r = 0; r < ROUNDS / 8; r++) {                            \
+            __asm__ volatile("" : "+m"(a));                               \
             for (int k = 0; k < LANES; k++) v[k] = MULTIPLY_ADD(v[k], a); \
-        }                                                                \
-        volatile type sink = v[0];                                       \
-        (void)sink;                                                      \
+        }                                                                 \
+        volatile type sink = v[0];                                        \
+        (void)sink;                                                       \
     }
 #ifdef __FP_FAST_FMA
 #define MULTIPLY_ADD(x, a) ((sizeof(a) == 4) ? fmaf((float)(x), (float)(a), (float)(a)) : fma(x, a, a))

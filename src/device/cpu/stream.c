@@ -1,17 +1,21 @@
-// Bandwidth: plain walks over memory of the kind that candidates get (shared memory, whatever its page size), far larger
-// than the caches. Writes go both ways, through the caches and around them; the faster one counts.
+// Bandwidth: plain walks over memory of the kind that candidates get (shared memory, whatever its page size), far
+// larger than the caches. Writes go both ways, through the caches and around them; the faster one counts.
 #include <stdlib.h>
 #include <string.h>
 
 #include "device/cpu/cpu.h"
 #include "device/cpu/stream.h"
 
-typedef struct { char *to; const char *from; size_t bytes; } walk;
+typedef struct {
+    char *to;
+    const char *from;
+    size_t bytes;
+} walk;
 
 // The piece of thread i of n, in whole lines of 64 bytes.
 static walk piece(const walk *w, int i, int n) {
     size_t lines = w->bytes / 64, first = lines * (size_t)i / (size_t)n, last = lines * ((size_t)i + 1) / (size_t)n;
-    return (walk){w->to ? w->to + first * 64 : NULL, w->from ? w->from + first * 64 : NULL, (last - first) * 64};
+    return (walk){w->to + first * 64, w->from + first * 64, (last - first) * 64};
 }
 
 #if defined(__x86_64__)
@@ -36,8 +40,7 @@ static void write_around(int i, int n, void *ctx) {
 static void copy_around(int i, int n, void *ctx) {
     walk w = piece(ctx, i, n);
     for (size_t at = 0; at < w.bytes; at += 64)
-        for (int k = 0; k < 4; k++)
-            _mm_stream_si128((__m128i *)(w.to + at) + k, ((const __m128i *)(w.from + at))[k]);
+        for (int k = 0; k < 4; k++) _mm_stream_si128((__m128i *)(w.to + at) + k, ((const __m128i *)(w.from + at))[k]);
     _mm_sfence();
 }
 #else
@@ -86,7 +89,8 @@ static double larger(double a, double b) { return a > b ? a : b; }
 
 kg_cpu_bandwidth kg_cpu_stream(char *a, char *b, size_t bytes, int n) {
     walk w = {a, b, bytes};
-    double size = (double)(bytes / 64 * 64);
+    size_t whole_lines = bytes / 64 * 64;
+    double size = (double)whole_lines;
     kg_cpu_bandwidth r;
     r.read = best_rate(n, read_all, &w, size, 0.1);
     r.write = larger(best_rate(n, write_around, &w, size, 0.1), best_rate(n, write_through, &w, size, 0.1));
@@ -94,7 +98,10 @@ kg_cpu_bandwidth kg_cpu_stream(char *a, char *b, size_t bytes, int n) {
     return r;
 }
 
-typedef struct { walk w; int repeats; } hot_walk;
+typedef struct {
+    walk w;
+    int repeats;
+} hot_walk;
 
 static void copy_again(int i, int n, void *ctx) {
     const hot_walk *h = ctx;

@@ -4,7 +4,9 @@
 
 #include <stddef.h>
 
-typedef struct { double read, write, copy; } kg_cpu_bandwidth;
+typedef struct {
+    double read, write, copy;
+} kg_cpu_bandwidth;
 kg_cpu_bandwidth kg_cpu_stream(char *a, char *b, size_t bytes, int n);
 // The buffers fit the last-level cache together.
 double kg_cpu_cached_copy(char *a, char *b, size_t bytes, int n);

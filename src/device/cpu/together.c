@@ -10,10 +10,14 @@ typedef struct {
     void *ctx;
     int n;
     cpu_set_t allowed;
-    _Atomic int arrived, go;   // go: 1 all at once, -1 go home
+    _Atomic int arrived, go;  // go: 1 all at once, -1 go home
 } team;
 
-typedef struct { team *t; int i; double start, stop; } member;
+typedef struct {
+    team *t;
+    int i;
+    double start, stop;
+} member;
 
 // The i-th processor that this process may use.
 static int nth_processor(const cpu_set_t *set, int i) {

@@ -55,7 +55,7 @@ typedef struct {
     const char *name;
     int in_type, out_type, compute, scale;
     kg_dtype in;
-    double most;      // inputs: normal(0, 1), or integers -most..most
+    double most;  // inputs: normal(0, 1), or integers -most..most
 } precision;
 
 static const precision fp64 = {"fp64 product", KLT_R_64F, KLT_R_64F, KLT_COMPUTE_64F, KLT_R_64F, KG_F64, 0};
@@ -70,7 +70,7 @@ typedef struct {
     cuda_device *d;
     lt_api api;
     klt_handle handle;
-    kcu_ptr a, b, c, workspace, scales;   // pieces of one allocation
+    kcu_ptr a, b, c, workspace, scales;  // pieces of one allocation
     size_t piece;
 } bench;
 
@@ -193,16 +193,24 @@ int kg_cuda_blas_rates(cuda_device *d, double loop_fp64, double loop_fp32,
     int rc = open_lt(&m.api, err);
     if (rc == 0) rc = open_bench(&m, err);
     if (rc == 0) {
-        const struct { const precision *k; uint64_t n; double *to; } all[] = {
-            {&fp64, size_for(loop_fp64), &out->fp64}, {&fp32, size_for(loop_fp32), &out->fp32},
-            {&tf32, 8192, &out->tf32}, {&bf16, 8192, &out->bf16}, {&fp16, 8192, &out->fp16},
-            {&fp8, 8192, &out->fp8},   {&int8, 8192, &out->int8},
+        const struct {
+            const precision *k;
+            uint64_t n;
+            double *to;
+        } all[] = {
+            {&fp64, size_for(loop_fp64), &out->fp64},
+            {&fp32, size_for(loop_fp32), &out->fp32},
+            {&tf32, 8192, &out->tf32},
+            {&bf16, 8192, &out->bf16},
+            {&fp16, 8192, &out->fp16},
+            {&fp8, 8192, &out->fp8},
+            {&int8, 8192, &out->int8},
         };
         for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
             if (progress) progress(all[i].k->name, ctx);
             *all[i].to = rate_of(&m, all[i].k, all[i].n);
         }
-        const size_t v = m.api.version();   // 130100: 13.1
+        const size_t v = m.api.version();  // 130100: 13.1
         out->version = kg_format("cuBLASLt %zu.%zu", v / 10000, v / 100 % 100);
     }
     if (m.handle) m.api.destroy(m.handle);

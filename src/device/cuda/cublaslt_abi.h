@@ -8,7 +8,9 @@
 
 typedef void *klt_handle;
 typedef void *klt_opaque;  // a descriptor, made and freed by the library
-typedef struct { uint64_t data[8]; } klt_algo;
+typedef struct {
+    uint64_t data[8];
+} klt_algo;
 typedef struct {
     klt_algo algo;
     size_t workspace;

@@ -7,21 +7,21 @@
 #include "device/device.h"
 
 typedef struct {
-    kg_device base;          // first
+    kg_device base;  // first
     kg_cuda_api api;
     kcu_device dev;
-    kcu_context context;     // primary, retained
-    kcu_stream stream;       // the judge's own: never waits for the legacy stream
-    kg_cuda_kernels kernels; // loaded at first use
+    kcu_context context;      // primary, retained
+    kcu_stream stream;        // the judge's own: never waits for the legacy stream
+    kg_cuda_kernels kernels;  // loaded at first use
     int cc, sms;
     char bus_id[32];
-    size_t granularity;      // of arenas
-    kcu_ptr scratch;         // GATHER_CHUNK indices and their elements, then one counter
+    size_t granularity;  // of arenas
+    kcu_ptr scratch;     // GATHER_CHUNK indices and their elements, then one counter
 } cuda_device;
 
-#define CUDA_CHECK(d, call, what, err)                                                            \
-    do {                                                                                          \
-        if (kg_cuda_check(&(d)->api, (call), KG_ERR_INTERNAL, what, err) != 0) return -1;         \
+#define CUDA_CHECK(d, call, what, err)                                                    \
+    do {                                                                                  \
+        if (kg_cuda_check(&(d)->api, (call), KG_ERR_INTERNAL, what, err) != 0) return -1; \
     } while (0)
 
 // Makes the context current on this thread.

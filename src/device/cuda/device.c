@@ -10,9 +10,9 @@
 #define GATHER_CHUNK ((size_t)1 << 20)
 
 typedef struct {
-    kg_arena base;           // first
+    kg_arena base;  // first
     kg_arena_info info;
-    size_t mapped;           // bytes, a multiple of the granularity
+    size_t mapped;  // bytes, a multiple of the granularity
     kcu_mem_handle handle;
     kcu_ptr address;
 } cuda_arena;
@@ -63,12 +63,15 @@ static int open_context(cuda_device *d, kg_error *err) {
     int major, minor, vmm, fd;
     if (attribute(d, KCU_ATTR_CC_MAJOR, &major, err) != 0 || attribute(d, KCU_ATTR_CC_MINOR, &minor, err) != 0 ||
         attribute(d, KCU_ATTR_MULTIPROCESSOR_COUNT, &d->sms, err) != 0 ||
-        attribute(d, KCU_ATTR_VMM_SUPPORTED, &vmm, err) != 0 || attribute(d, KCU_ATTR_POSIX_FD_SUPPORTED, &fd, err) != 0)
+        attribute(d, KCU_ATTR_VMM_SUPPORTED, &vmm, err) != 0 ||
+        attribute(d, KCU_ATTR_POSIX_FD_SUPPORTED, &fd, err) != 0)
         return -1;
     d->cc = major * 10 + minor;
     if (!vmm || !fd)
-        return kg_fail(err, KG_ERR_CANNOT, "cuda:%d cannot share memory between processes (virtual memory API with file "
-                       "descriptors): kgate needs a GPU and a system that can", d->base.ordinal);
+        return kg_fail(err, KG_ERR_CANNOT,
+                       "cuda:%d cannot share memory between processes (virtual memory API with file "
+                       "descriptors): kgate needs a GPU and a system that can",
+                       d->base.ordinal);
     CUDA_CHECK(d, d->api.DeviceGetPCIBusId(d->bus_id, (int)sizeof d->bus_id, d->dev), "reading the PCI bus id", err);
     CUDA_CHECK(d, d->api.DevicePrimaryCtxRetain(&d->context, d->dev), "making a CUDA context", err);
     if (kg_cuda_enter(d, err) != 0) return -1;
@@ -170,21 +173,20 @@ static int cuda_arena_create(kg_device *base, size_t bytes, bool runner_writes, 
 static kg_arena_info cuda_arena_info(const kg_arena *a) { return arena_of(a)->info; }
 
 // ---- values -------------------------------------------------------------------------------------
-static int enter_range(kg_arena *base, size_t offset, size_t bytes, cuda_device **d, kcu_ptr *p, kg_error *err) {
+static int enter_range(kg_arena *base, size_t offset, size_t bytes, kcu_ptr *p, kg_error *err) {
     const cuda_arena *a = arena_of(base);
-    *d = device_of(base->device);
     *p = a->address + offset;
     if (offset > a->info.bytes || bytes > a->info.bytes - offset)
         return kg_fail(err, KG_ERR_INTERNAL, "%zu bytes at %zu lie outside an arena of %zu", bytes, offset,
                        a->info.bytes);
-    return kg_cuda_ready(*d, err);
+    return kg_cuda_ready(device_of(base->device), err);
 }
 
-static int enter_extent(kg_arena *base, kg_extent e, cuda_device **d, kcu_ptr *p, kg_error *err) {
+static int enter_extent(kg_arena *base, kg_extent e, kcu_ptr *p, kg_error *err) {
     const size_t size = kg_dtype_size(e.dtype);
     if (e.count < 0 || (uint64_t)e.count > SIZE_MAX / size)
         return kg_fail(err, KG_ERR_INTERNAL, "an extent of %lld elements", (long long)e.count);
-    return enter_range(base, e.offset, (size_t)e.count * size, d, p, err);
+    return enter_range(base, e.offset, (size_t)e.count * size, p, err);
 }
 
 static uint64_t word_of(const kg_fill *f, kg_dtype t) {
@@ -195,18 +197,19 @@ static uint64_t word_of(const kg_fill *f, kg_dtype t) {
 }
 
 static kg_fill_args args_of(const kg_fill *f, kg_extent e, uint64_t seed) {
-    kg_fill_args a = {.seed = seed, .count = (uint64_t)e.count, .shift = (float)f->a, .kind = f->kind, .dtype = e.dtype};
+    kg_fill_args a = {
+        .seed = seed, .count = (uint64_t)e.count, .shift = (float)f->a, .kind = f->kind, .dtype = e.dtype};
     switch (f->kind) {
-        case KG_FILL_UNIFORM: a.scale = (float)(f->b - f->a); break;
-        case KG_FILL_INT:
-            a.int_first = f->a;
-            a.int_count = (uint64_t)(f->b - f->a) + 1;
-            break;
-        case KG_FILL_LOGSCALE:
-            a.first_octave = (int32_t)f->a;
-            a.octaves = (uint32_t)((int32_t)f->b - (int32_t)f->a);
-            break;
-        default: a.scale = (float)(f->b / 2421581.7); break;
+    case KG_FILL_UNIFORM: a.scale = (float)(f->b - f->a); break;
+    case KG_FILL_INT:
+        a.int_first = f->a;
+        a.int_count = (uint64_t)(f->b - f->a) + 1;
+        break;
+    case KG_FILL_LOGSCALE:
+        a.first_octave = (int32_t)f->a;
+        a.octaves = (uint32_t)((int32_t)f->b - (int32_t)f->a);
+        break;
+    default: a.scale = (float)(f->b / 2421581.7); break;
     }
     return a;
 }
@@ -219,9 +222,9 @@ static uint64_t blocks_for(uint64_t threads) {
 static int cuda_fill(kg_arena *base, kg_extent e, const kg_fill *f, uint64_t seed, kg_error *err) {
     static const kg_cuda_kernel by_size[9] = {
         [1] = KG_K_FILL_8, [2] = KG_K_FILL_16, [4] = KG_K_FILL_32, [8] = KG_K_FILL_64};
-    cuda_device *d = NULL;
+    cuda_device *d = device_of(base->device);
     kcu_ptr p = 0;
-    if (enter_extent(base, e, &d, &p, err) != 0) return -1;
+    if (enter_extent(base, e, &p, err) != 0) return -1;
     if (e.count == 0) return 0;
     const size_t size = kg_dtype_size(e.dtype);
     if (f->kind == KG_FILL_ZERO || f->kind == KG_FILL_CONST || f->kind == KG_FILL_POISON) {
@@ -240,18 +243,18 @@ static int cuda_finish(kg_device *base, kg_error *err) {
 }
 
 static int cuda_upload(kg_arena *a, size_t offset, const void *data, size_t bytes, kg_error *err) {
-    cuda_device *d = NULL;
+    cuda_device *d = device_of(a->device);
     kcu_ptr p = 0;
-    if (enter_range(a, offset, bytes, &d, &p, err) != 0) return -1;
+    if (enter_range(a, offset, bytes, &p, err) != 0) return -1;
     if (bytes == 0) return 0;
     CUDA_CHECK(d, d->api.MemcpyHtoDAsync(p, data, bytes, d->stream), "copying to the device", err);
     return cuda_finish(&d->base, err);  // data is the caller's again when this returns
 }
 
 static int cuda_download(kg_arena *a, size_t offset, void *data, size_t bytes, kg_error *err) {
-    cuda_device *d = NULL;
+    cuda_device *d = device_of(a->device);
     kcu_ptr p = 0;
-    if (enter_range(a, offset, bytes, &d, &p, err) != 0) return -1;
+    if (enter_range(a, offset, bytes, &p, err) != 0) return -1;
     if (bytes == 0) return 0;
     CUDA_CHECK(d, d->api.MemcpyDtoHAsync(data, p, bytes, d->stream), "copying from the device", err);
     return cuda_finish(&d->base, err);
@@ -269,9 +272,9 @@ static int gather_chunk(cuda_device *d, kcu_ptr from, size_t size, uint64_t n, c
 }
 
 static int cuda_gather(kg_arena *base, kg_extent e, size_t n, const int64_t *index, void *data, kg_error *err) {
-    cuda_device *d = NULL;
+    cuda_device *d = device_of(base->device);
     kcu_ptr p = 0;
-    if (enter_extent(base, e, &d, &p, err) != 0) return -1;
+    if (enter_extent(base, e, &p, err) != 0) return -1;
     for (size_t i = 0; i < n; i++)
         if (index[i] < 0 || index[i] >= e.count)
             return kg_fail(err, KG_ERR_INTERNAL, "index %lld lies outside an extent of %lld elements",
@@ -285,9 +288,9 @@ static int cuda_gather(kg_arena *base, kg_extent e, size_t n, const int64_t *ind
 }
 
 static int cuda_count_poison(kg_arena *base, kg_extent e, uint64_t *n, kg_error *err) {
-    cuda_device *d = NULL;
+    cuda_device *d = device_of(base->device);
     kcu_ptr p = 0;
-    if (enter_extent(base, e, &d, &p, err) != 0) return -1;
+    if (enter_extent(base, e, &p, err) != 0) return -1;
     *n = 0;
     if (e.count == 0) return 0;
     const kg_fill poison = {.kind = KG_FILL_POISON};

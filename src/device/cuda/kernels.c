@@ -13,17 +13,28 @@ _Static_assert(KG_FILL_TIES == 8 && KG_FILL_POISON == 9, "kinds");
 _Static_assert(sizeof(kg_fill_args) == 56, "layout as in kernels.cu");
 
 static const char *const names[KG_K_COUNT] = {
-    [KG_K_FILL_8] = "kg_fill_8",           [KG_K_FILL_16] = "kg_fill_16",
-    [KG_K_FILL_32] = "kg_fill_32",         [KG_K_FILL_64] = "kg_fill_64",
-    [KG_K_FILL_WORD] = "kg_fill_word",     [KG_K_GATHER] = "kg_gather",
-    [KG_K_COUNT_BITS] = "kg_count_bits",   [KG_K_RATE_READ] = "kg_rate_read",
-    [KG_K_RATE_WRITE] = "kg_rate_write",   [KG_K_RATE_COPY] = "kg_rate_copy",
-    [KG_K_RATE_COPY_CACHED] = "kg_rate_copy_cached", [KG_K_EMPTY] = "kg_empty",
-    [KG_K_RATE_FP32] = "kg_rate_fp32",     [KG_K_RATE_FP64] = "kg_rate_fp64",
-    [KG_K_RATE_INT] = "kg_rate_int",       [KG_K_RATE_SPECIAL] = "kg_rate_special",
-    [KG_K_TO_E4M3] = "kg_to_e4m3",         [KG_K_MMA_BF16] = "kg_mma_bf16",
-    [KG_K_MMA_FP16] = "kg_mma_fp16",       [KG_K_MMA_TF32] = "kg_mma_tf32",
-    [KG_K_MMA_INT8] = "kg_mma_int8",       [KG_K_MMA_FP8] = "kg_mma_fp8",
+    [KG_K_FILL_8] = "kg_fill_8",
+    [KG_K_FILL_16] = "kg_fill_16",
+    [KG_K_FILL_32] = "kg_fill_32",
+    [KG_K_FILL_64] = "kg_fill_64",
+    [KG_K_FILL_WORD] = "kg_fill_word",
+    [KG_K_GATHER] = "kg_gather",
+    [KG_K_COUNT_BITS] = "kg_count_bits",
+    [KG_K_RATE_READ] = "kg_rate_read",
+    [KG_K_RATE_WRITE] = "kg_rate_write",
+    [KG_K_RATE_COPY] = "kg_rate_copy",
+    [KG_K_RATE_COPY_CACHED] = "kg_rate_copy_cached",
+    [KG_K_EMPTY] = "kg_empty",
+    [KG_K_RATE_FP32] = "kg_rate_fp32",
+    [KG_K_RATE_FP64] = "kg_rate_fp64",
+    [KG_K_RATE_INT] = "kg_rate_int",
+    [KG_K_RATE_SPECIAL] = "kg_rate_special",
+    [KG_K_TO_E4M3] = "kg_to_e4m3",
+    [KG_K_MMA_BF16] = "kg_mma_bf16",
+    [KG_K_MMA_FP16] = "kg_mma_fp16",
+    [KG_K_MMA_TF32] = "kg_mma_tf32",
+    [KG_K_MMA_INT8] = "kg_mma_int8",
+    [KG_K_MMA_FP8] = "kg_mma_fp8",
 };
 
 static int find_functions(const kg_cuda_api *api, kg_cuda_kernels *k, kg_error *err) {
@@ -55,8 +66,7 @@ static int load_compiled(const kg_cuda_api *api, int cc, kg_cuda_kernels *k, kg_
 int kg_cuda_kernels_load(const kg_cuda_api *api, int cc, kg_cuda_kernels *k, kg_error *err) {
     const char *ptx = cc >= 80 ? kg_cuda_ptx_80 : kg_cuda_ptx_75;
     k->from = "embedded PTX";
-    if (*ptx && cc >= 75 &&
-        kg_cuda_module_load(api, ptx, "kgate's device code", &k->module, KG_ERR_CANNOT, err) == 0)
+    if (*ptx && cc >= 75 && kg_cuda_module_load(api, ptx, "kgate's device code", &k->module, KG_ERR_CANNOT, err) == 0)
         return find_functions(api, k, err);
     if (load_compiled(api, cc, k, err) != 0) return -1;
     kg_error_clear(err);  // the refused PTX is history

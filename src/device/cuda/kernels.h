@@ -8,17 +8,35 @@
 
 // Function names in kernels.cu; those from KG_K_MMA_BF16 on exist on newer devices only and may be NULL.
 typedef enum {
-    KG_K_FILL_8, KG_K_FILL_16, KG_K_FILL_32, KG_K_FILL_64, KG_K_FILL_WORD, KG_K_GATHER, KG_K_COUNT_BITS,
-    KG_K_RATE_READ, KG_K_RATE_WRITE, KG_K_RATE_COPY, KG_K_RATE_COPY_CACHED, KG_K_EMPTY,
-    KG_K_RATE_FP32, KG_K_RATE_FP64, KG_K_RATE_INT, KG_K_RATE_SPECIAL, KG_K_TO_E4M3,
-    KG_K_MMA_BF16, KG_K_MMA_FP16, KG_K_MMA_TF32, KG_K_MMA_INT8, KG_K_MMA_FP8,
+    KG_K_FILL_8,
+    KG_K_FILL_16,
+    KG_K_FILL_32,
+    KG_K_FILL_64,
+    KG_K_FILL_WORD,
+    KG_K_GATHER,
+    KG_K_COUNT_BITS,
+    KG_K_RATE_READ,
+    KG_K_RATE_WRITE,
+    KG_K_RATE_COPY,
+    KG_K_RATE_COPY_CACHED,
+    KG_K_EMPTY,
+    KG_K_RATE_FP32,
+    KG_K_RATE_FP64,
+    KG_K_RATE_INT,
+    KG_K_RATE_SPECIAL,
+    KG_K_TO_E4M3,
+    KG_K_MMA_BF16,
+    KG_K_MMA_FP16,
+    KG_K_MMA_TF32,
+    KG_K_MMA_INT8,
+    KG_K_MMA_FP8,
     KG_K_COUNT
 } kg_cuda_kernel;
 
 typedef struct {
     kcu_module module;
     kcu_function fn[KG_K_COUNT];
-    const char *from;    // "embedded PTX", "NVRTC"; static
+    const char *from;  // "embedded PTX", "NVRTC"; static
 } kg_cuda_kernels;
 
 // fill_args of kernels.cu.

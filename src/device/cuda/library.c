@@ -101,8 +101,10 @@ int kg_cuda_library_open(const char *const *names, void **library, kg_error *err
     for (const char *const *n = names; packages && *n && !*library; n++) *library = open_in_packages(packages, *n);
     free(packages);
     if (*library) return 0;
-    return kg_fail(err, KG_ERR_CANNOT, "no %s here: install the CUDA toolkit or its Python package, or set "
-                   "LD_LIBRARY_PATH", names[0]);
+    return kg_fail(err, KG_ERR_CANNOT,
+                   "no %s here: install the CUDA toolkit or its Python package, or set "
+                   "LD_LIBRARY_PATH",
+                   names[0]);
 }
 
 int kg_cuda_library_resolve(void *library, const char *what, const kg_cuda_symbol *symbols, size_t n, kg_error *err) {

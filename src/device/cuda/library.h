@@ -11,7 +11,7 @@ int kg_cuda_library_open(const char *const *names, void **library, kg_error *err
 
 // Fills function pointers by name; fails on the first that is missing.
 typedef struct {
-    void *field;         // address of the function pointer
+    void *field;  // address of the function pointer
     const char *symbol;
 } kg_cuda_symbol;
 int kg_cuda_library_resolve(void *library, const char *what, const kg_cuda_symbol *symbols, size_t n, kg_error *err);

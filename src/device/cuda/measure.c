@@ -8,13 +8,13 @@
 #include "kgate/kgate.h"
 #include "measure/measure.h"
 
-#define THREADS 256
-#define TILE_BYTES ((uint64_t)THREADS * 8 * 16)   // of one block of kg_rate_read, _write, _copy
+#define THREADS    256
+#define TILE_BYTES ((uint64_t)THREADS * 8 * 16)  // of one block of kg_rate_read, _write, _copy
 
 typedef struct {
     cuda_device *d;
     kcu_ptr from, to, sink;
-    uint64_t bytes;          // of each buffer
+    uint64_t bytes;  // of each buffer
     void (*progress)(const char *what, void *ctx);
     void *ctx;
 } bench;
@@ -55,8 +55,8 @@ static int enqueue_memcpy(void *ctx, kg_error *err) {
 static int enqueue_cached(void *ctx, kg_error *err) {
     bench *m = ctx;
     uint64_t vectors = m->bytes / 16;
-    return kg_cuda_launch(m->d, KG_K_RATE_COPY_CACHED, (uint64_t)m->d->sms * 8,
-                          (void *[]){&m->from, &m->to, &vectors}, err);
+    return kg_cuda_launch(m->d, KG_K_RATE_COPY_CACHED, (uint64_t)m->d->sms * 8, (void *[]){&m->from, &m->to, &vectors},
+                          err);
 }
 
 static int bandwidth(bench *m, kg_cuda_work work, double bytes, double *rate, kg_error *err) {
@@ -76,7 +76,7 @@ static int measure_bandwidth(bench *m, kg_ceilings *out, kg_error *err) {
         bandwidth(m, enqueue_copy, 2 * n, &out->copy_bytes_s, err) != 0 ||
         bandwidth(m, enqueue_memcpy, 2 * n, &out->copy_bytes_s, err) != 0)
         return -1;
-    small.bytes = (uint64_t)8 << 20;   // 16 MB in all
+    small.bytes = (uint64_t)8 << 20;  // 16 MB in all
     return bandwidth(&small, enqueue_cached, 2.0 * (double)small.bytes, &out->cache_bytes_s, err);
 }
 
@@ -85,7 +85,7 @@ typedef struct {
     bench *m;
     kg_cuda_kernel kernel;
     int rounds;
-    uint32_t operand, mask;   // matrix kernels only
+    uint32_t operand, mask;  // matrix kernels only
 } loop;
 
 static uint64_t loop_blocks(const bench *m) { return (uint64_t)m->d->sms * 16; }
@@ -105,12 +105,12 @@ static int loop_rate(bench *m, loop l, double ops_per_round, double *rate, kg_er
         if (s > 1e-3) break;
     }
     if (kg_cuda_best_time(m->d, enqueue_loop, &l, 0.03, 3, &s, err) != 0) return -1;
-    *rate = faster(*rate, ops_per_round * l.rounds * (double)loop_blocks(m) * (THREADS / 32) / s);
+    *rate = faster(*rate, ops_per_round * l.rounds * (double)loop_blocks(m) * (THREADS / 32.0) / s);
     return 0;
 }
 
 static int measure_loops(bench *m, kg_ceilings *out, kg_error *err) {
-    const double chains = 16 * 8 * 32;   // 16 steps of 8 chains in 32 lanes; a multiply-add counts two
+    const double chains = 16 * 8 * 32;  // 16 steps of 8 chains in 32 lanes; a multiply-add counts two
     say(m, "multiply-add loops");
     if (loop_rate(m, (loop){.kernel = KG_K_RATE_FP32}, 2 * chains, &out->ops_s[KG_U_FP32], err) != 0 ||
         loop_rate(m, (loop){.kernel = KG_K_RATE_FP64}, 2 * chains, &out->ops_s[KG_U_FP64], err) != 0 ||
@@ -121,7 +121,12 @@ static int measure_loops(bench *m, kg_ceilings *out, kg_error *err) {
 
 // Warp-level products, where cuBLASLt gave no rate. Operands: ones with random fraction bits.
 static int measure_matrix_loops(bench *m, kg_ceilings *out, kg_error *err) {
-    static const struct { kg_cuda_kernel kernel; kg_unit unit; double k; uint32_t operand, mask; } all[] = {
+    static const struct {
+        kg_cuda_kernel kernel;
+        kg_unit unit;
+        double k;
+        uint32_t operand, mask;
+    } all[] = {
         {KG_K_MMA_BF16, KG_U_FP16, 16, 0x3f803f80, 0x007f007f}, {KG_K_MMA_FP16, KG_U_FP16, 16, 0x3c003c00, 0x03ff03ff},
         {KG_K_MMA_TF32, KG_U_TF32, 8, 0x3f800000, 0x007fe000},  {KG_K_MMA_INT8, KG_U_INT8, 32, 0x01010101, 0x7f7f7f7f},
         {KG_K_MMA_FP8, KG_U_FP8, 32, 0x38383838, 0x07070707},
@@ -214,7 +219,7 @@ static int open_bench(bench *m, kg_error *err) {
     CUDA_CHECK(m->d, m->d->api.MemAlloc(&m->from, 2 * m->bytes + 256), "device memory for measuring", err);
     m->to = m->from + m->bytes;
     m->sink = m->to + m->bytes;
-    return kg_cuda_fill_memory(m->d, m->from, KG_F32, m->bytes / 2, &normal, err);   // both buffers
+    return kg_cuda_fill_memory(m->d, m->from, KG_F32, m->bytes / 2, &normal, err);  // both buffers
 }
 
 static char *source_text(const char *library) {
@@ -229,8 +234,13 @@ static char *source_text(const char *library) {
 int kg_cuda_measure(kg_device *base, kg_ceilings *out, void (*progress)(const char *what, void *ctx), void *ctx,
                     kg_error *err) {
     bench m = {.d = (cuda_device *)base, .progress = progress, .ctx = ctx};
-    *out = (kg_ceilings){.read_bytes_s = NAN, .write_bytes_s = NAN, .copy_bytes_s = NAN, .launch_s = NAN,
-                         .one_core_copy_bytes_s = NAN, .one_core_fp32_ops_s = NAN, .cache_bytes_s = NAN};
+    *out = (kg_ceilings){.read_bytes_s = NAN,
+                         .write_bytes_s = NAN,
+                         .copy_bytes_s = NAN,
+                         .launch_s = NAN,
+                         .one_core_copy_bytes_s = NAN,
+                         .one_core_fp32_ops_s = NAN,
+                         .cache_bytes_s = NAN};
     for (int u = 0; u < 8; u++) out->ops_s[u] = NAN;
     if (kg_cuda_ready(m.d, err) != 0) return -1;
     int rc = open_bench(&m, err);

@@ -10,7 +10,7 @@
 #include "device/cuda/library.h"
 
 typedef struct nvml_device *nvml_device;
-typedef struct {          // nvmlProcessInfo_t, as nvmlDeviceGetComputeRunningProcesses_v3 fills it
+typedef struct {  // nvmlProcessInfo_t, as nvmlDeviceGetComputeRunningProcesses_v3 fills it
     unsigned pid;
     unsigned long long memory;
     unsigned gpu_instance, compute_instance;
@@ -107,11 +107,18 @@ void kg_nvml_read(const char *bus_id, kg_nvml_reading *out) {
 }
 
 // Bits that mean clocks are held down from outside; idle, and limits that only another process chose, are left out.
-static const struct { uint64_t bit; const char *words; } reasons[] = {
-    {0x02, "application clocks are set"}, {0x04, "power cap"},
-    {0x08, "hardware slowdown"},          {0x10, "synchronised with another GPU"},
-    {0x20, "too hot (software)"},         {0x40, "too hot (hardware)"},
-    {0x80, "power brake"},                {0x100, "display clocks are set"},
+static const struct {
+    uint64_t bit;
+    const char *words;
+} reasons[] = {
+    {0x02, "application clocks are set"},
+    {0x04, "power cap"},
+    {0x08, "hardware slowdown"},
+    {0x10, "synchronised with another GPU"},
+    {0x20, "too hot (software)"},
+    {0x40, "too hot (hardware)"},
+    {0x80, "power brake"},
+    {0x100, "display clocks are set"},
 };
 
 static void add_note(kg_text *t, const char *words) { kg_text_add(t, "%s%s", t->len ? "; " : "", words); }

@@ -5,10 +5,10 @@
 #include "base/base.h"
 
 typedef struct {
-    char *driver;        // "580.159.04"; owned, NULL when unknown
+    char *driver;  // "580.159.04"; owned, NULL when unknown
     double sm_clock_hz, max_sm_clock_hz, power_limit_w, power_w, temperature_c;  // NAN when unknown
-    uint64_t limits;     // reasons that clocks are below the highest, NVML's bits
-    int others;          // processes on the device that this one did not start; -1 when unknown
+    uint64_t limits;  // reasons that clocks are below the highest, NVML's bits
+    int others;       // processes on the device that this one did not start; -1 when unknown
 } kg_nvml_reading;
 
 // bus_id as cuDeviceGetPCIBusId gives it. Never fails: what cannot be read stays unknown.

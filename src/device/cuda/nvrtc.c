@@ -26,10 +26,16 @@ static int open_nvrtc(nvrtc_api *a, kg_error *err) {
     void *library;
     if (kg_cuda_library_open(names, &library, err) != 0) return -1;
     const kg_cuda_symbol symbols[] = {
-        {&a->create, "nvrtcCreateProgram"}, {&a->compile, "nvrtcCompileProgram"}, {&a->destroy, "nvrtcDestroyProgram"},
-        {&a->ptx_size, "nvrtcGetPTXSize"},  {&a->ptx, "nvrtcGetPTX"},             {&a->cubin_size, "nvrtcGetCUBINSize"},
-        {&a->cubin, "nvrtcGetCUBIN"},       {&a->log_size, "nvrtcGetProgramLogSize"},
-        {&a->log, "nvrtcGetProgramLog"},    {&a->error, "nvrtcGetErrorString"},
+        {&a->create, "nvrtcCreateProgram"},
+        {&a->compile, "nvrtcCompileProgram"},
+        {&a->destroy, "nvrtcDestroyProgram"},
+        {&a->ptx_size, "nvrtcGetPTXSize"},
+        {&a->ptx, "nvrtcGetPTX"},
+        {&a->cubin_size, "nvrtcGetCUBINSize"},
+        {&a->cubin, "nvrtcGetCUBIN"},
+        {&a->log_size, "nvrtcGetProgramLogSize"},
+        {&a->log, "nvrtcGetProgramLog"},
+        {&a->error, "nvrtcGetErrorString"},
     };
     return kg_cuda_library_resolve(library, "libnvrtc", symbols, sizeof symbols / sizeof *symbols, err);
 }
@@ -44,8 +50,8 @@ static char *read_log(const nvrtc_api *a, program p) {
 
 // The line that says "error", else the first.
 static char *error_line(const char *log) {
-    const char *at = log ? strstr(log, "error") : NULL;
-    if (!at) at = log ? log : "";
+    const char *at = strstr(log, "error");
+    if (!at) at = log;
     while (at > log && at[-1] != '\n') at--;
     return kg_format("%.*s", (int)strcspn(at, "\n"), at);
 }
@@ -80,7 +86,7 @@ int kg_nvrtc_compile(const char *source, const char *name, const char *arch, con
     char *text = read_log(&a, p);
     int rc;
     if (r != 0) {
-        char *line = error_line(text);
+        char *line = error_line(text ? text : "");
         rc = kg_fail(err, KG_ERR_CANDIDATE, "NVRTC: %s", *line ? line : a.error(r));
         free(line);
     } else {

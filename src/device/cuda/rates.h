@@ -17,7 +17,7 @@ int kg_cuda_fill_memory(cuda_device *d, kcu_ptr p, kg_dtype t, uint64_t count, c
 // Operations a second of square products through cuBLASLt, by precision; NAN where it has none.
 typedef struct {
     double fp64, fp32, tf32, bf16, fp16, fp8, int8;
-    char *version;   // "cuBLASLt 13.1"; owned
+    char *version;  // "cuBLASLt 13.1"; owned
 } kg_blas_rates;
 // loop_fp64, loop_fp32: rates of multiply-add loops, to choose sizes that end in time. KG_ERR_CANNOT: no cuBLASLt.
 int kg_cuda_blas_rates(cuda_device *d, double loop_fp64, double loop_fp32,

@@ -69,7 +69,7 @@ typedef struct {
     int alg;
 } binary;
 static const binary binaries[] = {
-    {"add", DN_ADD}, {"mul", DN_MUL}, {"mul_fp16", DN_MUL}, {"sub", DN_SUB}, {"div", DN_DIV}, {"fused_mul_sub", DN_MUL},
+    {"add", DN_ADD}, {"mul", DN_MUL}, {"sub", DN_SUB}, {"div", DN_DIV}, {"fused_mul_sub", DN_MUL},
 };
 
 // t with ones in front, so that it has as many dimensions as the result.
@@ -163,6 +163,6 @@ const dn_task kg_dnnl_pointwise[] = {
     {"abs", prepare_unary},        {"exp", prepare_unary},       {"sqrt", prepare_unary},
     {"log", prepare_unary},        {"square", prepare_unary},    {"exp_sqrt", prepare_unary},
     {"reciprocal", prepare_unary}, {"gelu", prepare_unary},      {"add", prepare_binary},
-    {"mul", prepare_binary},       {"mul_fp16", prepare_binary}, {"sub", prepare_binary},
+    {"mul", prepare_binary},       {"sub", prepare_binary},
     {"div", prepare_binary},       {"fused_mul_sub", prepare_binary}, {NULL, NULL},
 };

@@ -249,7 +249,9 @@ static int prepare_conv(dn_plan *p, const char *task, const kg_run_case *c, kg_e
 }
 
 const dn_task kg_dnnl_products[] = {
-    {"matmul", prepare_matmul}, {"matmul_fp16", prepare_matmul}, {"matmul_bf16", prepare_matmul},
-    {"linear", prepare_linear}, {"conv2d", prepare_conv},        {"fused_layer_norm_relu_linear", prepare_linear_relu_norm},
+    {"matmul", prepare_matmul},
+    {"linear", prepare_linear},
+    {"conv2d", prepare_conv},
+    {"fused_layer_norm_relu_linear", prepare_linear_relu_norm},
     {NULL, NULL},
 };

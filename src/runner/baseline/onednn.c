@@ -9,11 +9,17 @@ typedef struct {
     const dn_task *task;
 } onednn;
 
+// relu_fp16 is relu: the dtype is the case's.
+static bool names(const char *task, const char *name) {
+    const size_t n = strlen(task);
+    return !strncmp(task, name, n) && (!name[n] || !strcmp(name + n, "_fp16") || !strcmp(name + n, "_bf16"));
+}
+
 static const dn_task *find(const char *name) {
     const dn_task *const tables[] = {kg_dnnl_pointwise, kg_dnnl_reductions, kg_dnnl_products};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         for (const dn_task *t = tables[i]; t->task; t++)
-            if (!strcmp(t->task, name)) return t;
+            if (names(t->task, name)) return t;
     return NULL;
 }
 

@@ -11,7 +11,7 @@
 typedef struct {
     kg_rt rt;
     kg_control *control;
-    int64_t *start, *stop;   // nanoseconds
+    int64_t *start, *stop;  // nanoseconds
     int cap, calls;
 } cpu_rt;
 
@@ -55,7 +55,7 @@ static void cpu_unmap(kg_rt *rt, void *base, size_t bytes) {
 }
 
 static int cpu_begin(kg_rt *rt, int calls, uint32_t seq, bool held, size_t flush_bytes, kg_error *err) {
-    (void)flush_bytes;   // the judge evicts its own arenas
+    (void)flush_bytes;  // the judge evicts its own arenas
     (void)err;
     cpu_rt *c = (cpu_rt *)rt;
     if (calls > c->cap) {
@@ -106,6 +106,16 @@ static void *cpu_stream(kg_rt *rt) {
     return NULL;
 }
 
-const kg_rt_ops kg_cpu_rt_ops = {.kind = "cpu", .open = cpu_open, .close = cpu_close, .map = cpu_map,
-                                 .begin = cpu_begin, .before = cpu_before, .after = cpu_after, .end = cpu_end,
-                                 .times = cpu_times, .sync = cpu_sync, .stream = cpu_stream, .unmap = cpu_unmap, .queues = false};
+const kg_rt_ops kg_cpu_rt_ops = {.kind = "cpu",
+                                 .open = cpu_open,
+                                 .close = cpu_close,
+                                 .map = cpu_map,
+                                 .begin = cpu_begin,
+                                 .before = cpu_before,
+                                 .after = cpu_after,
+                                 .end = cpu_end,
+                                 .times = cpu_times,
+                                 .sync = cpu_sync,
+                                 .stream = cpu_stream,
+                                 .unmap = cpu_unmap,
+                                 .queues = false};

@@ -10,14 +10,15 @@
 #define PAGE 4096
 
 typedef struct {
-    kg_rt rt;                // first
+    kg_rt rt;  // first
     kg_cuda_api api;
     kcu_device dev;
     kcu_context context;
     kg_control *control;
-    kcu_ptr go, done;        // the control page's words as the device sees them
-    kcu_event *events;       // two a call
+    kcu_ptr go, done;   // the control page's words as the device sees them
+    kcu_event *events;  // two a call
     int cap, calls;
+    uint32_t seq;  // of the batch under way
     kcu_ptr flush;
     size_t flush_cap, flush_bytes;
     unsigned char flush_value;
@@ -35,9 +36,9 @@ static cuda_rt *rt_of(kg_rt *rt) { return (cuda_rt *)rt; }
 const kg_cuda_api *kg_cuda_rt_api(kg_rt *rt) { return &rt_of(rt)->api; }
 int kg_cuda_rt_ordinal(kg_rt *rt) { return rt_of(rt)->ordinal; }
 
-#define TRY(c, call, code, what, err)                                                \
-    do {                                                                             \
-        if (kg_cuda_check(&(c)->api, (call), code, what, err) != 0) return -1;       \
+#define TRY(c, call, code, what, err)                                          \
+    do {                                                                       \
+        if (kg_cuda_check(&(c)->api, (call), code, what, err) != 0) return -1; \
     } while (0)
 // Once candidate code may have run, a failing driver call is its doing: errors of kernels surface later.
 #define BLAME(c, call, what, err) TRY(c, call, KG_ERR_CANDIDATE, what, err)
@@ -55,7 +56,8 @@ static int register_control(cuda_rt *c, kg_error *err) {
     kcu_ptr page = 0;
     TRY(c, c->api.MemHostRegister(c->control, PAGE, KCU_HOST_REGISTER_DEVICEMAP), KG_ERR_CANNOT,
         "showing the control page to the device", err);
-    TRY(c, c->api.MemHostGetDevicePointer(&page, c->control, 0), KG_ERR_CANNOT, "finding the control page's address", err);
+    TRY(c, c->api.MemHostGetDevicePointer(&page, c->control, 0), KG_ERR_CANNOT, "finding the control page's address",
+        err);
     c->go = page + offsetof(kg_control, go);
     c->done = page + offsetof(kg_control, done);
     return 0;
@@ -70,7 +72,8 @@ static int start(cuda_rt *c, kg_error *err) {
     TRY(c, c->api.MemGetAllocationGranularity(&c->granularity, &prop, KCU_MEM_GRANULARITY_MINIMUM), KG_ERR_CANNOT,
         "reading the allocation granularity", err);
     if (kg_cuda_module_load(&c->api, empty_ptx, "an empty kernel", &c->module, KG_ERR_CANNOT, err) != 0) return -1;
-    TRY(c, c->api.ModuleGetFunction(&c->empty, c->module, "kgate_empty"), KG_ERR_CANNOT, "finding the empty kernel", err);
+    TRY(c, c->api.ModuleGetFunction(&c->empty, c->module, "kgate_empty"), KG_ERR_CANNOT, "finding the empty kernel",
+        err);
     return c->control ? register_control(c, err) : 0;
 }
 
@@ -144,7 +147,7 @@ static void cuda_unmap(kg_rt *rt, void *base, size_t bytes) {
 // ---- batches ------------------------------------------------------------------------------------
 static int grow_events(cuda_rt *c, int calls, kg_error *err) {
     if (calls <= c->cap) return 0;
-    c->events = kg_realloc(c->events, sizeof *c->events * 2 * (size_t)calls);
+    c->events = kg_realloc(c->events, 2 * sizeof(kcu_event) * (size_t)calls);
     for (; c->cap < calls; c->cap++) {
         kcu_event *pair = c->events + 2 * c->cap;
         BLAME(c, c->api.EventCreate(&pair[0], KCU_EVENT_DEFAULT), "making an event", err);
@@ -173,6 +176,7 @@ static int cuda_begin(kg_rt *rt, int calls, uint32_t seq, bool held, size_t flus
         return -1;
     BLAME(c, c->api.CtxSynchronize(), "an earlier call of the kernel failed", err);
     c->calls = calls;
+    c->seq = seq;
     if (held) BLAME(c, c->api.StreamWaitValue32(NULL, c->go, seq, KCU_WAIT_VALUE_GEQ), "holding the queue", err);
     return 0;
 }
@@ -204,7 +208,7 @@ static int cuda_times(kg_rt *rt, int calls, double *seconds, kg_error *err) {
     cuda_rt *c = rt_of(rt);
     if (calls > c->calls) return kg_fail(err, KG_ERR_INTERNAL, "times of %d calls, %d were made", calls, c->calls);
     kcu_result r = c->api.StreamSynchronize(NULL);
-    if (r != 0) atomic_store(&c->control->done, UINT32_MAX);  // no batch of this context ends any more
+    if (r != 0) atomic_store(&c->control->done, c->seq);
     BLAME(c, r, "the kernel failed", err);
     for (int i = 0; i < calls; i++) {
         float ms = 0;

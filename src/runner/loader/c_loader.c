@@ -6,7 +6,6 @@
 #include "runner/runner.h"
 
 typedef struct {
-    void *library;
     void (*entry)(void);
     kg_native *args;
 } c_candidate;
@@ -28,11 +27,12 @@ static int c_load(const kg_load_request *r, void **self, char **entry, kg_error 
     if (!f) {
         dlclose(library);
         const char *wanted = r->entry ? r->entry : r->task ? r->task : "kernel_function";
-        return kg_fail(err, KG_ERR_CANDIDATE, "no function `%s` in it: define it, or name another with a comment "
-                       "`kgate: entry=NAME`", wanted);
+        return kg_fail(err, KG_ERR_CANDIDATE,
+                       "no function `%s` in it: define it, or name another with a comment "
+                       "`kgate: entry=NAME`",
+                       wanted);
     }
     c_candidate *c = kg_alloc(sizeof *c);
-    c->library = library;
     *(void **)&c->entry = f;
     *self = c;
     *entry = kg_strdup(name);
@@ -51,10 +51,10 @@ static int c_call(void *self, int slot, kg_error *err) {
     return kg_native_call(c->args, slot, c->entry, err);
 }
 
+// The library stays: threads of its OpenMP runtime may still be in that runtime's code.
 static void c_unload(void *self) {
     c_candidate *c = self;
     kg_native_free(c->args);
-    dlclose(c->library);
     free(c);
 }
 

@@ -1,6 +1,7 @@
 // CUDA candidates: a shared object with a host function (nvcc; the CUDA runtime linked into it uses the same primary
 // context), or a device image (PTX, cubin) with a stated launch.
 #include <dlfcn.h>
+#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +14,7 @@
 typedef struct {
     kg_launch l;
     kcu_function f;
-    void *params[KG_LAUNCH_MAX_ARGS];   // into l.value
+    void *params[KG_LAUNCH_MAX_ARGS];  // into l.value
 } ready_launch;
 
 typedef struct {
@@ -25,8 +26,8 @@ typedef struct {
     // with a stated launch
     kcu_module module;
     kg_launch_spec *spec;
-    kcu_function *functions;            // by launch
-    ready_launch *launches;             // of all slots, kg_launch_count(spec) a slot
+    kcu_function *functions;  // by launch
+    ready_launch *launches;   // of all slots, kg_launch_count(spec) a slot
 } cuda_candidate;
 
 static void cuda_unload(void *self) {
@@ -41,19 +42,36 @@ static void cuda_unload(void *self) {
 }
 
 // ---- host functions -----------------------------------------------------------------------------
+// dlsym also searches what the object was linked with: `abs` would be the C library's.
+static void *find_own(void *library, const char *name) {
+    struct link_map *own = NULL, *owner = NULL;
+    Dl_info where;
+    void *f = dlsym(library, name);
+    if (!f || dlinfo(library, RTLD_DI_LINKMAP, &own) != 0) return NULL;
+    return dladdr1(f, &where, (void **)&owner, RTLD_DL_LINKMAP) && owner == own ? f : NULL;
+}
+
 static int load_host(cuda_candidate *c, const kg_load_request *r, char **entry, kg_error *err) {
     c->library = dlopen(r->path, RTLD_NOW | RTLD_LOCAL);
     if (!c->library) return kg_fail(err, KG_ERR_CANDIDATE, "%s", dlerror());
-    const char *names[] = {r->entry, r->entry ? NULL : r->task, r->entry ? NULL : "kernel_function"};
-    for (size_t i = 0; i < 3; i++) {
-        void *f = names[i] ? dlsym(c->library, names[i]) : NULL;
+    // A task named as a function of the C library has NAME_kernel for its entry (kg_task_c_entry).
+    char *other = kg_format("%s_kernel", r->task ? r->task : "");
+    const char *names[] = {r->entry, r->entry ? NULL : r->task, r->entry ? NULL : other,
+                           r->entry ? NULL : "kernel_function"};
+    for (size_t i = 0; i < sizeof names / sizeof *names && !c->entry; i++) {
+        void *f = names[i] ? find_own(c->library, names[i]) : NULL;
         if (!f) continue;
         *(void **)&c->entry = f;
         *entry = kg_strdup(names[i]);
-        return 0;
     }
-    return kg_fail(err, KG_ERR_CANDIDATE, "no function `%s` in it: define it as extern \"C\", or name another with a "
-                   "comment `kgate: entry=NAME`", r->entry ? r->entry : r->task ? r->task : "kernel_function");
+    free(other);
+    if (c->entry) return 0;
+    return kg_fail(err, KG_ERR_CANDIDATE,
+                   "no function `%s` in it: define it as extern \"C\", or name another with a "
+                   "comment `kgate: entry=NAME`",
+                   r->entry  ? r->entry
+                   : r->task ? r->task
+                             : "kernel_function");
 }
 
 // ---- stated launches ----------------------------------------------------------------------------
@@ -70,20 +88,21 @@ static int load_image(cuda_candidate *c, const kg_load_request *r, kg_error *err
 static int find_functions(cuda_candidate *c, kg_error *err) {
     const kg_cuda_api *api = kg_cuda_rt_api(c->rt);
     const size_t n = kg_launch_count(c->spec);
-    c->functions = kg_alloc(n * sizeof *c->functions);
+    c->functions = kg_alloc(n * sizeof(kcu_function));
     for (size_t i = 0; i < n; i++) {
         const char *name = kg_launch_kernel(c->spec, i);
         kcu_result r = api->ModuleGetFunction(&c->functions[i], c->module, name);
         if (r != 0)
-            return kg_fail(err, KG_ERR_CANDIDATE, "no kernel `%s` in the image (%s): in C++, declare it extern \"C\"", name,
-                           kg_cuda_error_name(api, r));
+            return kg_fail(err, KG_ERR_CANDIDATE, "no kernel `%s` in the image (%s): in C++, declare it extern \"C\"",
+                           name, kg_cuda_error_name(api, r));
     }
     return 0;
 }
 
 static int load_stated(cuda_candidate *c, const kg_load_request *r, char **entry, kg_error *err) {
     if (!r->launch)
-        return kg_fail(err, KG_ERR_CANDIDATE, "a device image needs a stated launch: a comment `kgate: launch kernel=NAME "
+        return kg_fail(err, KG_ERR_CANDIDATE,
+                       "a device image needs a stated launch: a comment `kgate: launch kernel=NAME "
                        "grid=EXPR block=EXPR args=ITEM,...`");
     if (kg_launch_parse(r->launch, &c->spec, err) != 0 || load_image(c, r, err) != 0 || find_functions(c, err) != 0)
         return -1;
@@ -148,8 +167,8 @@ static int launch_slot(cuda_candidate *c, int slot, kg_error *err) {
         ready_launch *r = &c->launches[(size_t)slot * n + i];
         const kg_launch *l = &r->l;
         if (l->empty) continue;
-        kcu_result rc = api->LaunchKernel(r->f, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
-                                          l->smem, NULL, r->params, NULL);
+        kcu_result rc = api->LaunchKernel(r->f, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1],
+                                          l->block[2], l->smem, NULL, r->params, NULL);
         if (rc != 0) return kg_cuda_check(api, rc, KG_ERR_CANDIDATE, "launching the kernel as stated", err);
     }
     return 0;

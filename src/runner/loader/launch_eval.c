@@ -1,6 +1,7 @@
 // Evaluating a stated launch for a case.
 #include <string.h>
 
+#include "kgate/kernel.h"
 #include "runner/loader/launch_tree.h"
 #include "task/task.h"
 
@@ -36,6 +37,12 @@ static const kg_run_tensor *find_tensor(const scope *k, const char *name, bool *
     return t;
 }
 
+static int64_t dlpack_code(kg_dtype t) {
+    if (t == KG_BF16) return kDLBfloat;
+    if (kg_dtype_is_float(t)) return kDLFloat;
+    return t == KG_BOOL ? kDLBool : t == KG_U8 ? kDLUInt : kDLInt;
+}
+
 static int tensor_value(const scope *k, const node *n, int64_t i, int64_t *v) {
     bool none;
     const kg_run_tensor *t = find_tensor(k, n->name, &none);
@@ -44,10 +51,13 @@ static int tensor_value(const scope *k, const node *n, int64_t i, int64_t *v) {
     const kg_tensor *d = &t->desc;
     if (n->op == OP_NUMEL) return *v = kg_numel(d), 0;
     if (n->op == OP_NDIM) return *v = d->ndim, 0;
+    if (n->op == OP_CODE) return *v = dlpack_code(d->dtype), 0;
+    if (n->op == OP_BITS) return *v = (int64_t)kg_dtype_size(d->dtype) * 8, 0;
+    if (i >= d->ndim)
+        return kg_fail(k->err, KG_ERR_CANDIDATE, "kgate: launch: `%s` has %d dimensions, not one numbered %lld",
+                       n->name, d->ndim, (long long)i);
+    if (i < -d->ndim) return *v = n->op == OP_SIZE, 0;  // as broadcasting sees it: size 1, stride 0
     if (i < 0) i += d->ndim;
-    if (i < 0 || i >= d->ndim)
-        return kg_fail(k->err, KG_ERR_CANDIDATE, "kgate: launch: `%s` has %d dimensions, not one numbered %lld", n->name,
-                       d->ndim, (long long)i);
     *v = n->op == OP_SIZE ? d->shape[i] : d->stride[i];
     return 0;
 }
@@ -66,14 +76,14 @@ static int combine(const scope *k, op o, int64_t a, int64_t b, int64_t *v) {
     if ((o == OP_DIVIDE || o == OP_REMAINDER || o == OP_CEILDIV) && (b == 0 || (a == INT64_MIN && b == -1)))
         return kg_fail(k->err, KG_ERR_CANDIDATE, "kgate: launch: division of %lld by %lld", (long long)a, (long long)b);
     switch (o) {
-        case OP_ADD: over = __builtin_add_overflow(a, b, v); break;
-        case OP_SUBTRACT: over = __builtin_sub_overflow(a, b, v); break;
-        case OP_MULTIPLY: over = __builtin_mul_overflow(a, b, v); break;
-        case OP_DIVIDE: *v = a / b; break;
-        case OP_REMAINDER: *v = a % b; break;
-        case OP_CEILDIV: *v = a / b + (a % b != 0 && (a < 0) == (b < 0)); break;
-        case OP_MIN: *v = a < b ? a : b; break;
-        default: *v = a > b ? a : b; break;
+    case OP_ADD: over = __builtin_add_overflow(a, b, v); break;
+    case OP_SUBTRACT: over = __builtin_sub_overflow(a, b, v); break;
+    case OP_MULTIPLY: over = __builtin_mul_overflow(a, b, v); break;
+    case OP_DIVIDE: *v = a / b; break;
+    case OP_REMAINDER: *v = a % b; break;
+    case OP_CEILDIV: *v = a / b + (a % b != 0 && (a < 0) == (b < 0)); break;
+    case OP_MIN: *v = a < b ? a : b; break;
+    default: *v = a > b ? a : b; break;
     }
     return over ? kg_fail(k->err, KG_ERR_CANDIDATE, "kgate: launch: a number beyond 64 bits") : 0;
 }
@@ -85,20 +95,23 @@ static int evaluate(const scope *k, int at, int64_t *v) {
     if (n->a >= 0 && evaluate(k, n->a, &a) != 0) return -1;
     if (n->b >= 0 && evaluate(k, n->b, &b) != 0) return -1;
     switch (n->op) {
-        case OP_NUMBER: *v = n->number; return 0;
-        case OP_PARAMETER: return parameter_value(k, n->name, v);
-        case OP_NUMEL:
-        case OP_NDIM:
-        case OP_SIZE:
-        case OP_STRIDE: return tensor_value(k, n, a, v);
-        case OP_NEGATE: return combine(k, OP_SUBTRACT, 0, a, v);
-        default: return combine(k, n->op, a, b, v);
+    case OP_NUMBER: *v = n->number; return 0;
+    case OP_PARAMETER: return parameter_value(k, n->name, v);
+    case OP_NUMEL:
+    case OP_NDIM:
+    case OP_SIZE:
+    case OP_STRIDE:
+    case OP_CODE:
+    case OP_BITS: return tensor_value(k, n, a, v);
+    case OP_NEGATE: return combine(k, OP_SUBTRACT, 0, a, v);
+    default: return combine(k, n->op, a, b, v);
     }
 }
 
 static int number_of(const scope *k, const char *name, double *v) {
     const kg_run_arg *a = find_arg(k->c, name);
-    if (!a || (a->kind == KG_P_TENSOR ? !a->scalar : a->kind != KG_P_FLOAT && a->kind != KG_P_INT && a->kind != KG_P_BOOL))
+    if (!a ||
+        (a->kind == KG_P_TENSOR ? !a->scalar : a->kind != KG_P_FLOAT && a->kind != KG_P_INT && a->kind != KG_P_BOOL))
         return kg_fail(k->err, KG_ERR_CANDIDATE, "kgate: launch: no number parameter `%s` in this case", name);
     if (a->none) return kg_fail(k->err, KG_ERR_CANDIDATE, "kgate: launch: `%s` is None in this case", name);
     *v = a->kind == KG_P_INT || a->kind == KG_P_BOOL ? (double)a->i : a->f;
@@ -125,9 +138,9 @@ static int item_value(const scope *k, const item *i, int slot, uint64_t *v) {
         return kg_fail(k->err, KG_ERR_CANDIDATE, "kgate: launch: %lld does not fit i32", (long long)n);
     const float f = (float)d;
     switch (i->kind) {
-        case ITEM_F32: memcpy(v, &f, sizeof f); break;
-        case ITEM_F64: memcpy(v, &d, sizeof d); break;
-        default: memcpy(v, &n, sizeof n); break;  // little-endian: an i32 is the first half
+    case ITEM_F32: memcpy(v, &f, sizeof f); break;
+    case ITEM_F64: memcpy(v, &d, sizeof d); break;
+    default: memcpy(v, &n, sizeof n); break;  // little-endian: an i32 is the first half
     }
     return 0;
 }

@@ -72,9 +72,14 @@ static int parse_number(parser *p) {
     return add_node(p, (node){.op = OP_NUMBER, .number = v, .a = -1, .b = -1});
 }
 
-static const struct { const char *name; op op; int tensor, numbers; } functions[] = {
-    {"numel", OP_NUMEL, 1, 0},    {"ndim", OP_NDIM, 1, 0}, {"size", OP_SIZE, 1, 1}, {"stride", OP_STRIDE, 1, 1},
-    {"ceildiv", OP_CEILDIV, 0, 2}, {"min", OP_MIN, 0, 2},  {"max", OP_MAX, 0, 2},
+static const struct {
+    const char *name;
+    op op;
+    int tensor, numbers;
+} functions[] = {
+    {"numel", OP_NUMEL, 1, 0},     {"ndim", OP_NDIM, 1, 0}, {"size", OP_SIZE, 1, 1},
+    {"stride", OP_STRIDE, 1, 1},   {"code", OP_CODE, 1, 0}, {"bits", OP_BITS, 1, 0},
+    {"ceildiv", OP_CEILDIV, 0, 2}, {"min", OP_MIN, 0, 2},   {"max", OP_MAX, 0, 2},
 };
 
 // After `name(`. Node names are owned by the specification from add_node on.
@@ -82,18 +87,19 @@ static int parse_call(parser *p, const char *name) {
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         if (strcmp(functions[i].name, name) != 0) continue;
         node n = {.op = functions[i].op, .a = -1, .b = -1};
-        int *to[] = {&n.a, &n.b};
         if (functions[i].tensor && !(n.name = take_word(p))) return wrong(p, "a tensor's name is missing");
         const int at = add_node(p, n);
         for (int k = 0; k < functions[i].numbers; k++) {
             if ((functions[i].tensor || k > 0) && !take(p, ',')) return wrong(p, "a comma is missing");
-            if ((*to[k] = parse_sum(p)) < 0) return -1;
+            int *to = k == 0 ? &n.a : &n.b;
+            *to = parse_sum(p);
+            if (*to < 0) return -1;
         }
         p->s->nodes[at].a = n.a;
         p->s->nodes[at].b = n.b;
         return take(p, ')') ? at : wrong(p, "a closing parenthesis is missing");
     }
-    return wrong(p, "an unknown function (numel, ndim, size, stride, ceildiv, min, max) before");
+    return wrong(p, "an unknown function (numel, ndim, size, stride, code, bits, ceildiv, min, max) before");
 }
 
 static int parse_word(parser *p) {
@@ -158,8 +164,10 @@ static int parse_dims(parser *p, int *dims, int most) {
 }
 
 static int parse_item(parser *p, item *out) {
-    static const struct { const char *name; item_kind kind; } kinds[] = {
-        {"i32", ITEM_I32}, {"i64", ITEM_I64}, {"f32", ITEM_F32}, {"f64", ITEM_F64}};
+    static const struct {
+        const char *name;
+        item_kind kind;
+    } kinds[] = {{"i32", ITEM_I32}, {"i64", ITEM_I64}, {"f32", ITEM_F32}, {"f64", ITEM_F64}};
     if (!(out->name = take_word(p))) return wrong(p, "an argument is missing");
     if (!take(p, '(')) return 0;
     for (size_t i = 0; i < 4; i++) {

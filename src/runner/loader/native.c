@@ -12,12 +12,12 @@
 // What one argument's pointer points at, on one slot.
 typedef struct {
     DLTensor tensor;
-    double number;       // a Python number in a tensor's place, or a float
+    double number;  // a Python number in a tensor's place, or a float
     int64_t integer;
     uint8_t boolean;
     kg_ints ints;
     kg_floats floats;
-    void *pointer;       // the argument itself where it is a pointer
+    void *pointer;  // the argument itself where it is a pointer
 } cell;
 
 typedef struct {
@@ -27,11 +27,11 @@ typedef struct {
 } slot_args;
 
 struct kg_native {
-    kg_run_case c;       // shapes, strides and lists live here
+    kg_run_case c;  // shapes, strides and lists live here
     ffi_cif cif;
     ffi_type *types[MOST];
     int n;
-    int call_number;     // index of the argument that counts calls; -1: none
+    int call_number;  // index of the argument that counts calls; -1: none
     slot_args *slots;
     int device_type, ordinal;
     void *stream;
@@ -54,7 +54,10 @@ static void fill_tensor(const kg_native *n, kg_run_tensor *t, int slot, DLTensor
 
 static void fill_scalar(kg_run_arg *a, cell *c) {
     c->number = a->f;
-    c->tensor = (DLTensor){.data = &c->number, .device = {kDLCPU, 0}, .dtype = dl_dtype(KG_F64), .shape = a->tensor.desc.shape,
+    c->tensor = (DLTensor){.data = &c->number,
+                           .device = {kDLCPU, 0},
+                           .dtype = dl_dtype(KG_F64),
+                           .shape = a->tensor.desc.shape,
                            .strides = a->tensor.desc.stride};
 }
 

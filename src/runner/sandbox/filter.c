@@ -25,9 +25,8 @@ static const int refused[] = {
     // clocks
     SCMP_SYS(clock_settime), SCMP_SYS(clock_adjtime), SCMP_SYS(settimeofday), SCMP_SYS(adjtimex),
     // ways around this filter, or large attack surface
-    SCMP_SYS(bpf), SCMP_SYS(perf_event_open), SCMP_SYS(userfaultfd), SCMP_SYS(io_uring_setup),
-    SCMP_SYS(io_uring_enter), SCMP_SYS(io_uring_register), SCMP_SYS(keyctl), SCMP_SYS(add_key), SCMP_SYS(request_key),
-    SCMP_SYS(seccomp)};
+    SCMP_SYS(bpf), SCMP_SYS(perf_event_open), SCMP_SYS(userfaultfd), SCMP_SYS(io_uring_setup), SCMP_SYS(io_uring_enter),
+    SCMP_SYS(io_uring_register), SCMP_SYS(keyctl), SCMP_SYS(add_key), SCMP_SYS(request_key), SCMP_SYS(seccomp)};
 
 static int refuse(scmp_filter_ctx f, int call, unsigned n, const struct scmp_arg_cmp *when) {
     return seccomp_rule_add_array(f, SCMP_ACT_ERRNO(EPERM), call, n, when);

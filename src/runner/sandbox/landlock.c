@@ -10,17 +10,28 @@
 
 // From the kernel's Documentation/userspace-api/landlock.rst: the system's own header may be older than the kernel.
 enum {
-    EXECUTE = 1 << 0, WRITE_FILE = 1 << 1, READ_FILE = 1 << 2, READ_DIR = 1 << 3,
-    ALL_V1 = (1 << 13) - 1, REFER = 1 << 13 /* v2 */, TRUNCATE = 1 << 14 /* v3 */, IOCTL_DEV = 1 << 15 /* v5 */,
+    EXECUTE = 1 << 0,
+    WRITE_FILE = 1 << 1,
+    READ_FILE = 1 << 2,
+    READ_DIR = 1 << 3,
+    ALL_V1 = (1 << 13) - 1,
+    REFER = 1 << 13 /* v2 */,
+    TRUNCATE = 1 << 14 /* v3 */,
+    IOCTL_DEV = 1 << 15 /* v5 */,
     FILE_RIGHTS = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV,
-    NET_BIND_CONNECT_TCP = 3,                 // v4
-    SCOPE_ABSTRACT_SOCKET_AND_SIGNAL = 3      // v6
+    NET_BIND_CONNECT_TCP = 3,             // v4
+    SCOPE_ABSTRACT_SOCKET_AND_SIGNAL = 3  // v6
 };
 #define VERSION_FLAG 1u
 #define PATH_BENEATH 1
 
-struct ruleset { uint64_t fs, net, scoped; };
-struct beneath { uint64_t allowed; int32_t parent; } __attribute__((packed));
+struct ruleset {
+    uint64_t fs, net, scoped;
+};
+struct beneath {
+    uint64_t allowed;
+    int32_t parent;
+} __attribute__((packed));
 
 static uint64_t known_rights(long abi) {
     uint64_t r = ALL_V1;
@@ -44,7 +55,7 @@ static int allow(int rules, const char *path, uint64_t rights) {
 // Device nodes differ from machine to machine: one that is absent is no failure.
 static void allow_devices(int rules, const kg_sandbox_plan *p, uint64_t known) {
     static const char *const always[] = {"/dev/null", "/dev/zero", "/dev/full", "/dev/urandom", "/dev/random"};
-    static const char *const gpu[] = {"/dev/nvidia*", "/dev/dri", "/dev/shm"};
+    static const char *const gpu[] = {"/dev/nvidia*", "/dev/dri", "/dev/shm", "/proc/self"};
     for (size_t i = 0; i < sizeof always / sizeof *always; i++)
         allow(rules, always[i], (READ_FILE | WRITE_FILE | TRUNCATE | IOCTL_DEV) & known);
     for (size_t i = 0; p->gpu && i < sizeof gpu / sizeof *gpu; i++) {

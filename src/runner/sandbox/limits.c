@@ -8,7 +8,7 @@
 #include "runner/sandbox/sandbox.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SHADOW_MEMORY true   // sanitizers reserve terabytes of address space
+#define SHADOW_MEMORY true  // sanitizers reserve terabytes of address space
 #else
 #define SHADOW_MEMORY false
 #endif
@@ -26,7 +26,7 @@ static void first_to_go(void) {
     int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     if (fd < 0) return;
     ssize_t written = write(fd, "1000", 4);
-    (void)written;   // refused only where nobody may change it
+    (void)written;  // refused only where nobody may change it
     close(fd);
 }
 
@@ -36,7 +36,7 @@ int kg_sandbox_limits(const char *device_kind, size_t memory_bytes, kg_error *er
         lower(RLIMIT_NOFILE, "nofile", 4096, err) || lower(RLIMIT_NPROC, "nproc", 4096, err))
         return -1;
     // A CUDA context reserves far more address space than it uses, so there these two would refuse it.
-    if (memory_bytes == 0 || SHADOW_MEMORY || !device_kind || strcmp(device_kind, "cpu")) return 0;
+    if (memory_bytes == 0 || SHADOW_MEMORY || !device_kind || strcmp(device_kind, "cpu") != 0) return 0;
     // Heap and thread stacks count as data; the arenas do not. Address space bounds shared memory a candidate makes.
     rlim_t space = (rlim_t)memory_bytes * 4 + ((rlim_t)64 << 30);
     return lower(RLIMIT_DATA, "data", memory_bytes, err) || lower(RLIMIT_AS, "as", space, err) ? -1 : 0;

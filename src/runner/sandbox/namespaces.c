@@ -48,16 +48,20 @@ int kg_layer_mountns(const kg_sandbox_plan *p) {
     if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL)) return -1;
     if (keep_writable(p->scratch)) return -1;
     bool shm = p->gpu && keep_writable("/dev/shm") == 0;
+    // CUDA names its threads through /proc/self/task/*/comm and does not start when it cannot. The rest of /proc
+    // (/proc/sys!) stays read-only.
+    bool own = p->gpu && keep_writable("/proc/self") == 0;
     if (set_attributes("/", AT_RECURSIVE, MOUNT_ATTR_RDONLY, 0)) return -1;
     if (set_attributes(p->scratch, 0, 0, MOUNT_ATTR_RDONLY)) return -1;
     if (shm && set_attributes("/dev/shm", 0, 0, MOUNT_ATTR_RDONLY)) return -1;
-    return chdir(p->scratch);   // into the mount that is writable
+    if (own && set_attributes("/proc/self", 0, 0, MOUNT_ATTR_RDONLY)) return -1;
+    return chdir(p->scratch);  // into the mount that is writable
 }
 
 int kg_layer_capabilities(void) {
     struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct none[2] = {0};
-    for (int c = 0; c <= 63; c++) prctl(PR_CAPBSET_DROP, c, 0, 0, 0);   // EINVAL above the last one
+    for (int c = 0; c <= 63; c++) prctl(PR_CAPBSET_DROP, c, 0, 0, 0);  // EINVAL above the last one
     prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
     return (int)syscall(SYS_capset, &head, none);
 }

@@ -16,7 +16,7 @@ int kg_sandbox_enter(const char *scratch, const char *device_kind, char **holds,
     if (!scratch || scratch[0] != '/')
         return kg_fail(err, KG_ERR_INTERNAL, "sandbox: scratch `%s` is no absolute path", scratch ? scratch : "");
     json_t *h = json_array();
-    note(h, "rlimits", 0);   // kg_sandbox_limits fails when they do not hold
+    note(h, "rlimits", 0);  // kg_sandbox_limits fails when they do not hold
     note(h, "userns", kg_layer_userns());
     note(h, "netns", kg_layer_netns());
     note(h, "ipcns", kg_layer_ipcns());
@@ -33,7 +33,8 @@ int kg_sandbox_enter(const char *scratch, const char *device_kind, char **holds,
 static void probe_child(int fd) {
     char *holds = NULL;
     char dir[] = "/tmp/kgate-probe-XXXXXX";
-    if (mkdtemp(dir) && kg_sandbox_limits("cpu", 0, NULL) == 0 && kg_sandbox_enter(dir, "cpu", &holds, NULL) == 0) {
+    if (mkdtemp(dir) && kg_sandbox_limits("cpu", 0, NULL) == 0 && kg_sandbox_enter(dir, "cpu", &holds, NULL) == 0 &&
+        holds) {
         ssize_t n = write(fd, holds, strlen(holds));
         (void)n;
     }

@@ -5,15 +5,15 @@
 #include "runner/runner.h"
 
 typedef struct {
-    const char *scratch;   // the only folder that stays writable
-    bool gpu;              // the device's nodes and /dev/shm stay usable
+    const char *scratch;  // the only folder that stays writable
+    bool gpu;             // the device's nodes and /dev/shm stay usable
 } kg_sandbox_plan;
 
-int kg_layer_userns(void);                              // an own user namespace: no rights over anybody else's processes
-int kg_layer_netns(void);                               // no network but an unconfigured loopback
+int kg_layer_userns(void);  // an own user namespace: no rights over anybody else's processes
+int kg_layer_netns(void);   // no network but an unconfigured loopback
 int kg_layer_ipcns(void);
-int kg_layer_mountns(const kg_sandbox_plan *p);         // every mount read-only but scratch
-int kg_layer_capabilities(void);                        // none left, none to gain
+int kg_layer_mountns(const kg_sandbox_plan *p);  // every mount read-only but scratch
+int kg_layer_capabilities(void);                 // none left, none to gain
 int kg_layer_no_new_privileges(void);
 int kg_layer_landlock(const kg_sandbox_plan *p);
 int kg_layer_seccomp(void);

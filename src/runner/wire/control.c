@@ -1,8 +1,8 @@
 // The page judge and runner share: two words, waited for with futexes where both sides are processes.
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/futex.h>
 #include <limits.h>
+#include <linux/futex.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>

@@ -33,7 +33,10 @@ static int send_error(int code, kg_error *err) {
 
 static int send_bytes(int socket, const char *text, size_t size, const int *fds, int n_fds, double timeout_s,
                       kg_error *err) {
-    union { struct cmsghdr align; char bytes[CMSG_SPACE(sizeof(int) * KG_PACKET_FDS)]; } control = {0};
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(sizeof(int) * KG_PACKET_FDS)];
+    } control = {0};
     struct iovec io = {(void *)text, size};
     struct msghdr m = {.msg_iov = &io, .msg_iovlen = 1};
     if (n_fds > 0) {
@@ -54,8 +57,8 @@ static int send_bytes(int socket, const char *text, size_t size, const int *fds,
 }
 
 int kg_packet_send(int socket, const json_t *object, const int *fds, int n_fds, double timeout_s, kg_error *err) {
-    if (n_fds > KG_PACKET_FDS) return kg_fail(err, KG_ERR_INTERNAL, "a packet carries %d descriptors at most",
-                                              KG_PACKET_FDS);
+    if (n_fds > KG_PACKET_FDS)
+        return kg_fail(err, KG_ERR_INTERNAL, "a packet carries %d descriptors at most", KG_PACKET_FDS);
     char *text = json_dumps(object, JSON_COMPACT | JSON_ENSURE_ASCII);
     if (!text) return kg_fail(err, KG_ERR_INTERNAL, "a packet that cannot be written as JSON");
     size_t size = strlen(text);
@@ -82,7 +85,10 @@ static int take_fds(struct msghdr *m, kg_packet *out) {
 }
 
 static int read_packet(int socket, char *buffer, kg_packet *out, size_t *size, kg_error *err) {
-    union { struct cmsghdr align; char bytes[CMSG_SPACE(sizeof(int) * CONTROL_FDS)]; } control;
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(sizeof(int) * CONTROL_FDS)];
+    } control;
     struct iovec io = {buffer, KG_PACKET};
     struct msghdr m = {
         .msg_iov = &io, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};

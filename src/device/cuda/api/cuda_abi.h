@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef int kcu_result;   // CUresult; 0 is success
+typedef int kcu_result;  // CUresult; 0 is success
 typedef int kcu_device;
 typedef unsigned long long kcu_ptr;         // CUdeviceptr
 typedef unsigned long long kcu_mem_handle;  // CUmemGenericAllocationHandle
@@ -23,7 +23,7 @@ enum {
     KCU_ERROR_NO_DEVICE = 100,
     KCU_ERROR_NOT_READY = 600,
 
-    KCU_ATTR_CLOCK_RATE = 13,               // kHz
+    KCU_ATTR_CLOCK_RATE = 13,  // kHz
     KCU_ATTR_MULTIPROCESSOR_COUNT = 16,
     KCU_ATTR_L2_CACHE_SIZE = 38,
     KCU_ATTR_CC_MAJOR = 75,
@@ -33,8 +33,8 @@ enum {
 
     KCU_STREAM_NON_BLOCKING = 1,
     KCU_EVENT_DEFAULT = 0,
-    KCU_WAIT_VALUE_GEQ = 0,                 // until (int32_t)(*addr - value) >= 0
-    KCU_WRITE_VALUE_DEFAULT = 0,            // earlier writes of the stream are visible before this one
+    KCU_WAIT_VALUE_GEQ = 0,       // until (int32_t)(*addr - value) >= 0
+    KCU_WRITE_VALUE_DEFAULT = 0,  // earlier writes of the stream are visible before this one
     KCU_HOST_REGISTER_DEVICEMAP = 2,
 
     KCU_JIT_ERROR_LOG_BUFFER = 5,

@@ -8,8 +8,9 @@
 static int resolve(kg_cuda_api *api, void *field, const char *symbol, const char *older, kg_error *err) {
     void *p = dlsym(api->library, symbol);
     if (!p && *older) p = dlsym(api->library, older);
-    if (!p) return kg_fail(err, KG_ERR_CANNOT, "libcuda lacks %s: the driver is too old, CUDA 12.0 or newer is needed",
-                           symbol);
+    if (!p)
+        return kg_fail(err, KG_ERR_CANNOT, "libcuda lacks %s: the driver is too old, CUDA 12.0 or newer is needed",
+                       symbol);
     memcpy(field, &p, sizeof p);
     return 0;
 }
@@ -18,11 +19,11 @@ int kg_cuda_api_resolve(const char *path, kg_cuda_api *api, kg_error *err) {
     memset(api, 0, sizeof *api);
     api->library = dlopen(path ? path : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!api->library) return kg_fail(err, KG_ERR_CANNOT, "no NVIDIA driver here: %s", dlerror());
-#define KG_CUDA_LOAD(name, symbol, older, params)                           \
-    if (resolve(api, &api->name, symbol, older, err) != 0) {                \
-        dlclose(api->library);                                              \
-        memset(api, 0, sizeof *api);                                        \
-        return -1;                                                          \
+#define KG_CUDA_LOAD(name, symbol, older, params)            \
+    if (resolve(api, &api->name, symbol, older, err) != 0) { \
+        dlclose(api->library);                               \
+        memset(api, 0, sizeof *api);                         \
+        return -1;                                           \
     }
     KG_CUDA_FUNCTIONS(KG_CUDA_LOAD)
 #undef KG_CUDA_LOAD

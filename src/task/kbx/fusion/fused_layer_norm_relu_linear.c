@@ -6,8 +6,9 @@
 // Bounds. The hidden layer h errs by e_j = u l_j + u_acc a_j (src/oracle/product.c); relu passes on at most that, and nothing
 // where h is far below zero. Through y_j = (r_j - m) / s, s = sqrt(var + eps), the errors give
 //     dy_j = (e_j - mean(e)) / s - y_j mean(y e) / s,
-// at most (|e_j| + rms(e) (1 + |y_j|)) / s by Cauchy-Schwarz, since rms(y) <= 1. Summing for the mean and the variance adds its
-// own: a variance from sums of squares is honest here, because a relu's output has a mean no larger than its spread.
+// at most (|e_j| + rms(e) (1 + |y_j|)) / s by Cauchy-Schwarz, since rms(y) <= 1. Of l_j only the part that truncated inputs
+// shift all one way keeps its size in a mean over n elements; the rest is independent and shrinks by sqrt(n). Summing for
+// the mean and the variance adds its own: a variance from sums of squares is honest here, because a relu's output has a mean no larger than its spread.
 #include <stdlib.h>
 
 #include "base/parallel.h"
@@ -118,6 +119,7 @@ typedef struct {
     kg_view x, w, bias;
     int64_t first;                // output element that the block starts with
     double *r, *local, *acc;      // relu and its error, per element of the block
+    double *shift;                // the part of local that has one sign for all
 } hidden;
 
 static kg_lanes dot(const hidden *h, int64_t row_at, int64_t column, int lanes) {
@@ -144,6 +146,7 @@ static void keep(const hidden *h, const kg_lanes *l, int lane, int64_t at, doubl
     h->r[at] = value > 0 || isnan(value) ? value : 0;
     h->local[at] = dead ? 0 : local;
     h->acc[at] = dead ? 0 : acc;
+    h->shift[at] = dead || l->half ? 0 : 2 * fabs(product);
 }
 
 static int hidden_range(size_t first, size_t last, void *ctx) {
@@ -164,25 +167,27 @@ static int hidden_range(size_t first, size_t last, void *ctx) {
 // ---- the normalisation ----------------------------------------------------------------------------
 typedef struct {
     double mean, s;                    // s = sqrt(var + eps)
-    double rms_local, rms_acc;         // of the hidden layer's errors
+    double mean_local, rms_acc;        // what the hidden layer's errors may come to in a mean
     double mean_acc, variance_acc;     // what summing adds to each, units of u_acc
 } norm;
 
 static norm normalise(const hidden *h, int64_t n, double eps) {
     norm r = {0};
     kg_sum_t sum = {0}, squares = {0}, centred = {0};
-    double local2 = 0, acc2 = 0;
+    double own2 = 0, shift2 = 0, acc2 = 0;
     for (int64_t j = 0; j < n; j++) {
         kg_sum_add(&sum, h->r[j]);
         kg_dot_add(&squares, h->r[j], h->r[j]);
-        local2 += h->local[j] * h->local[j];
+        const double own = h->local[j] - h->shift[j];
+        own2 += own * own;
+        shift2 += h->shift[j] * h->shift[j];
         acc2 += h->acc[j] * h->acc[j];
     }
     const double count = (double)n;
     r.mean = kg_sum_value(&sum) / count;
     for (int64_t j = 0; j < n; j++) kg_dot_add(&centred, h->r[j] - r.mean, h->r[j] - r.mean);
     r.s = sqrt(kg_sum_value(&centred) / count + eps);
-    r.rms_local = sqrt(local2 / count), r.rms_acc = sqrt(acc2 / count);
+    r.mean_local = sqrt(own2) / count + sqrt(shift2 / count), r.rms_acc = sqrt(acc2 / count);
     r.mean_acc = kg_sum_acc(&sum) / count;
     r.variance_acc = kg_sum_acc(&squares) / count + 2 * fabs(r.mean) * r.mean_acc;
     return r;
@@ -191,17 +196,18 @@ static norm normalise(const hidden *h, int64_t n, double eps) {
 static void element(const hidden *h, const norm *m, int64_t j, kg_ref *ref, size_t k) {
     const double y = (h->r[j] - m->mean) / m->s, size = fabs(y);
     ref->value[k] = y;
-    ref->local[k] = (h->local[j] + m->rms_local * (1 + size) + 2 * fabs(m->mean)) / m->s + KG_LAMBDA * size;
+    ref->local[k] = (h->local[j] + m->mean_local * (1 + size) + 2 * fabs(m->mean)) / m->s + KG_LAMBDA * size;
     ref->acc[k] = (h->acc[j] + m->rms_acc * (1 + size) + m->mean_acc) / m->s +
                   size * m->variance_acc / (2 * m->s * m->s);
 }
 
 static int oracle(const kg_call *call, kg_ref *ref) {
     const int64_t n = block_of(call->c);
-    double *space = malloc(3 * (size_t)n * sizeof *space + 1);
+    double *space = malloc(4 * (size_t)n * sizeof *space + 1);
     if (!space) return -1;
     hidden h = {.call = call, .x = kg_call_view(call, "input"), .w = kg_call_view(call, "weight"),
-                .bias = kg_call_view(call, "bias"), .first = -1, .r = space, .local = space + n, .acc = space + 2 * n};
+                .bias = kg_call_view(call, "bias"), .first = -1, .r = space, .local = space + n, .acc = space + 2 * n,
+                .shift = space + 3 * n};
     norm m = {0};
     for (size_t k = 0; k < ref->n; k++) {
         const int64_t first = ref->index[k] / n * n;

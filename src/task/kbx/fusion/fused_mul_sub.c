@@ -68,8 +68,11 @@ const kg_task kg_task_kbx_fused_mul_sub = {
     .infer = kg_infer_broadcast,
     .oracle = oracle,
     .work = work,
-    .torch_baseline = "lambda input, other_mul, other_sub, alpha=1, out=None: "
-                      "torch.sub(torch.mul(input, other_mul), other_sub, alpha=alpha, out=out)",
-    .c_body = "kg_put(out, i, kg_get_broadcast(input, out, i) * kg_get_broadcast(other_mul, out, i) -\n"
-              "               alpha * kg_get_broadcast(other_sub, out, i));\n",
+    .torch_baseline =
+        "lambda input, other_mul, other_sub, alpha=1, out=None: "
+        "torch.sub(torch.mul(input, other_mul), other_sub, alpha=alpha, out=out)",
+    .cpu_baseline = "onednn",
+    .c_body =
+        "kg_put(out, i, kg_get_broadcast(input, out, i) * kg_get_broadcast(other_mul, out, i) -\n"
+        "               alpha * kg_get_broadcast(other_sub, out, i));\n",
 };

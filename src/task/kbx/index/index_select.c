@@ -16,9 +16,10 @@ static void add(kg_cases *b, kg_tensor input, int64_t dim, kg_dtype index, int64
     const int d = kg_wrap_dim(dim, input.ndim);
     const bool ints = !kg_dtype_is_float(input.dtype);
     const int64_t length = input.ndim ? input.shape[d] : 1;
-    kg_set_strided(c, b->task, "input", input,
-                   ints ? KG_INTEGERS(input.dtype == KG_BOOL || input.dtype == KG_U8 ? 0 : -100, input.dtype == KG_BOOL ? 1 : 100)
-                        : KG_NORMAL(0.5, 1));
+    kg_set_strided(
+        c, b->task, "input", input,
+        ints ? KG_INTEGERS(input.dtype == KG_BOOL || input.dtype == KG_U8 ? 0 : -100, input.dtype == KG_BOOL ? 1 : 100)
+             : KG_NORMAL(0.5, 1));
     kg_set_int(c, b->task, "dim", dim);
     kg_set_tensor(c, b->task, "index", index, 1, &n, KG_INTEGERS(0, (double)(length > 0 ? length - 1 : 0)));
 }
@@ -127,13 +128,14 @@ const kg_task kg_task_kbx_index_select = {
     .work = work,
     .torch_baseline = "torch.index_select",
     .c_items = "kg_elements(index)",
-    .c_body = "if (input->ndim == 0) {\n"
-              "    kg_put(out, 0, kg_get(input, 0));\n"
-              "    return;\n"
-              "}\n"
-              "const int64_t row = (int64_t)kg_get(index, i);\n"
-              "const int64_t others = kg_elements(out) / kg_dim(out, dim);\n"
-              "for (int64_t k = 0; k < others; k++)\n"
-              "    kg_put_at(out, kg_line(out, dim, k) + i * kg_stride(out, dim),\n"
-              "              kg_get_at(input, kg_line(input, dim, k) + row * kg_stride(input, dim)));\n",
+    .c_body =
+        "if (input->ndim == 0) {\n"
+        "    kg_put(out, 0, kg_get(input, 0));\n"
+        "    return;\n"
+        "}\n"
+        "const int64_t row = (int64_t)kg_get(index, i);\n"
+        "const int64_t others = kg_elements(out) / kg_dim(out, dim);\n"
+        "for (int64_t k = 0; k < others; k++)\n"
+        "    kg_put_at(out, kg_line(out, dim, k) + i * kg_stride(out, dim),\n"
+        "              kg_get_at(input, kg_line(input, dim, k) + row * kg_stride(input, dim)));\n",
 };

@@ -1,8 +1,8 @@
 // exp_sqrt(input, out=None) -> Tensor
 //
 // sqrt(exp(x)) as written overflows at half of exp(x / 2)'s range and loses digits where exp(x) is denormal. Both forms
-// are right answers to this definition, so where exp(x) overflows the dtype an infinity passes as well as exp(x / 2), and
-// where it is denormal the error of its last bit is charged.
+// are right answers to this definition, so where exp(x) overflows the dtype an infinity passes as well as exp(x / 2),
+// and where it is denormal the error of its last bit is charged.
 #include "oracle/oracle.h"
 #include "task/activations.h"
 
@@ -44,7 +44,7 @@ const kg_task kg_task_kbx_exp_sqrt = {
     .oracle = oracle,
     .work = work,
     .torch_baseline = "lambda input, out=None: torch.sqrt(torch.exp(input), out=out)",
-    .cpu_baseline = NULL,
+    .cpu_baseline = "onednn",
     .c_body = "kg_put(out, i, exp(0.5 * kg_get(input, i)));\n",
     .triton_expr = "tl.sqrt(tl.exp(x))",
 };

@@ -2,7 +2,8 @@
 //
 // input (N, C, H, W) or (C, H, W); output_size (S0, S1) or one int for both. Output row i averages input rows
 // floor(i H / S0) up to ceil((i + 1) H / S0), columns alike: windows may overlap, and repeat when S > H. A None in
-// output_size means the input's own size; no case gives one, since C has no None inside a tuple: a caller passes H or W.
+// output_size means the input's own size; no case gives one, since C has no None inside a tuple: a caller passes H
+// or W.
 #include "oracle/oracle.h"
 #include "task/families.h"
 
@@ -22,12 +23,12 @@ static void quick(kg_cases *b) {
     static const kg_dtype others[] = {KG_F16, KG_BF16, KG_F64};
 #define F32(...) kg_tensor_contiguous(KG_F32, KG_SHAPE(__VA_ARGS__))
     add(b, F32(2, 3, 32, 32), 2, 16, 16);
-    add(b, F32(1, 3, 17, 31), 2, 5, 7);     // uneven, overlapping windows
-    add(b, F32(3, 17, 31), 2, 5, 7);        // no batch
-    add(b, F32(2, 5, 19, 23), 1, 4, 0);     // a bare int
-    add(b, F32(2, 5, 19, 23), 1, 1, 0);     // global
-    add(b, F32(1, 2, 3, 5), 2, 7, 9);       // more outputs than inputs
-    add(b, F32(2, 3, 11, 13), 2, 11, 13);   // the identity
+    add(b, F32(1, 3, 17, 31), 2, 5, 7);    // uneven, overlapping windows
+    add(b, F32(3, 17, 31), 2, 5, 7);       // no batch
+    add(b, F32(2, 5, 19, 23), 1, 4, 0);    // a bare int
+    add(b, F32(2, 5, 19, 23), 1, 1, 0);    // global
+    add(b, F32(1, 2, 3, 5), 2, 7, 9);      // more outputs than inputs
+    add(b, F32(2, 3, 11, 13), 2, 11, 13);  // the identity
     add(b, F32(1, 1, 1, 1), 2, 1, 1);
     add(b, F32(0, 3, 8, 8), 2, 4, 4);
     add(b, F32(1, 1, 257, 1023), 2, 2, 3);
@@ -53,15 +54,15 @@ static int cases(kg_cases *b) {
     // One image of three planes halved, as the public benchmark has it.
     const int64_t last = b->level == KG_TIMED_CUDA ? 32768 : 4096, first = b->level == KG_TIMED_CUDA ? 256 : 128;
     switch (b->level) {
-        case KG_CASES_QUICK: quick(b); return 0;
-        case KG_CASES_FULL:
-            quick(b);
-            full(b);
-            return 0;
-        default:
-            for (int64_t n = first; n <= last; n *= 2)
-                add(b, kg_tensor_contiguous(KG_F32, KG_SHAPE(1, 3, n, n)), 2, n / 2, n / 2);
-            return 0;
+    case KG_CASES_QUICK: quick(b); return 0;
+    case KG_CASES_FULL:
+        quick(b);
+        full(b);
+        return 0;
+    default:
+        for (int64_t n = first; n <= last; n *= 2)
+            add(b, kg_tensor_contiguous(KG_F32, KG_SHAPE(1, 3, n, n)), 2, n / 2, n / 2);
+        return 0;
     }
 }
 
@@ -82,7 +83,9 @@ static int infer(const kg_task *t, kg_case *c) {
     return 0;
 }
 
-typedef struct { int64_t from, to; } window;
+typedef struct {
+    int64_t from, to;
+} window;
 static window window_of(int64_t i, int64_t count, int64_t inputs) {
     const window w = {i * inputs / count, ((i + 1) * inputs + count - 1) / count};
     return w;
@@ -138,13 +141,15 @@ const kg_task kg_task_kbx_adaptive_avg_pool2d = {
     .work = work,
     .reach = reach,
     .torch_baseline = "F.adaptive_avg_pool2d",
-    .c_body = "const int64_t height = kg_dim(out, -2), width = kg_dim(out, -1), rows = kg_dim(input, -2),\n"
-              "              columns = kg_dim(input, -1);\n"
-              "const int64_t x = i % width, y = i / width % height, plane = i / (width * height);\n"
-              "const int64_t y0 = y * rows / height, y1 = ((y + 1) * rows + height - 1) / height;\n"
-              "const int64_t x0 = x * columns / width, x1 = ((x + 1) * columns + width - 1) / width;\n"
-              "double sum = 0;\n"
-              "for (int64_t r = y0; r < y1; r++)\n"
-              "    for (int64_t k = x0; k < x1; k++) sum += kg_get(input, (plane * rows + r) * columns + k);\n"
-              "kg_put(out, i, sum / (double)((y1 - y0) * (x1 - x0)));\n",
+    .cpu_baseline = "onednn",
+    .c_body =
+        "const int64_t height = kg_dim(out, -2), width = kg_dim(out, -1), rows = kg_dim(input, -2),\n"
+        "              columns = kg_dim(input, -1);\n"
+        "const int64_t x = i % width, y = i / width % height, plane = i / (width * height);\n"
+        "const int64_t y0 = y * rows / height, y1 = ((y + 1) * rows + height - 1) / height;\n"
+        "const int64_t x0 = x * columns / width, x1 = ((x + 1) * columns + width - 1) / width;\n"
+        "double sum = 0;\n"
+        "for (int64_t r = y0; r < y1; r++)\n"
+        "    for (int64_t k = x0; k < x1; k++) sum += kg_get(input, (plane * rows + r) * columns + k);\n"
+        "kg_put(out, i, sum / (double)((y1 - y0) * (x1 - x0)));\n",
 };

@@ -1,0 +1,42 @@
+# make        builds build/kgate and what it needs beside it
+# make run    installs what is missing, builds, judges examples/ on the best device here
+# make test   every test, through ctest
+# make dist   dist/kgate-VERSION-linux-x86_64/, for machines without packages
+BUILD ?= build
+JOBS ?= $(shell nproc)
+EXAMPLES ?= examples
+
+.PHONY: all configure bootstrap bootstrap-test run test asan tsan dist check-dist format clean
+all: configure
+	cmake --build $(BUILD) -j $(JOBS)
+
+configure:
+	@test -f $(BUILD)/CMakeCache.txt || cmake -S . -B $(BUILD) -DCMAKE_BUILD_TYPE=Release
+
+bootstrap:
+	@scripts/bootstrap.sh run
+bootstrap-test:
+	@scripts/bootstrap.sh test
+
+run: bootstrap
+	@$(MAKE) --no-print-directory all
+	$(BUILD)/kgate run $(EXAMPLES)
+
+test: bootstrap-test
+	@$(MAKE) --no-print-directory all
+	ctest --test-dir $(BUILD) --output-on-failure
+
+asan tsan: bootstrap-test
+	scripts/sanitized.sh $@
+
+dist: bootstrap
+	scripts/dist.sh
+
+check-dist:
+	scripts/check-dist.sh
+
+format:
+	find src include tests examples bench -name '*.[ch]' -print0 | xargs -0 clang-format-14 -i
+
+clean:
+	rm -rf build build-asan build-tsan build-dist dist

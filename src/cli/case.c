@@ -1,0 +1,24 @@
+// --case NAME: a name that no case has would judge nothing, and nothing judged looks like nothing wrong.
+#include <string.h>
+
+#include "cli/judging.h"
+
+static bool has(const kg_task *t, kg_case_level level, const char *name) {
+    kg_cases cases = {0};
+    bool found = false;
+    if (kg_task_cases(t, level, &cases, NULL)) return false;
+    for (size_t i = 0; i < cases.n; i++) found |= !strcmp(cases.items[i].name, name);
+    kg_cases_free(&cases);
+    return found;
+}
+
+int kg_judging_check_case(const kg_options *o, const kg_task *t, kg_error *err) {
+    const char *name = o->case_only;
+    if (!name || has(t, o->full ? KG_CASES_FULL : KG_CASES_QUICK, name)) return 0;
+    bool timed = has(t, KG_TIMED_CPU, name) || has(t, KG_TIMED_CUDA, name);
+    if (timed && !o->check_only) return 0;
+    const char *todo = timed                                     ? "it is a timed size: leave --check-only out"
+                       : !o->full && has(t, KG_CASES_FULL, name) ? "it is one of --cases full"
+                                                                 : "records name them as correctness.worst.case";
+    return kg_fail(err, KG_ERR_USAGE, "--case '%s': %s has no such case: %s", name, t->name, todo);
+}

@@ -1,0 +1,175 @@
+// sum(input, dim, keepdim=False, *, dtype=None) -> Tensor
+//
+// dim: an int, a tuple, or None and () for all dimensions. dtype: inputs are cast to it first; None keeps floating dtypes
+// and makes int64 of integers and bool. Bounds: src/oracle/sum.c; integers are exact, modulo 2^bits.
+#include "oracle/reduce.h"
+#include "task/families.h"
+
+static const kg_param params[] = {
+    {.name = "input", .kind = KG_P_TENSOR},
+    {.name = "dim", .kind = KG_P_INTS, .nullable = true},
+    {.name = "keepdim", .kind = KG_P_BOOL, .optional = true, .keyword = true},
+    {.name = "dtype", .kind = KG_P_DTYPE, .optional = true, .nullable = true, .keyword = true},
+    {.name = NULL}};
+enum { INPUT, DIM, KEEPDIM, DTYPE };
+static const char *const outputs[] = {"out", NULL};
+
+static kg_fill values(kg_dtype t) {
+    // A mean, so that no sum is 0 by chance, and of sums the tail's elements still count.
+    if (kg_dtype_is_float(t)) return KG_NORMAL(0.5, 1);
+    return t == KG_BOOL ? KG_INTEGERS(0, 1) : t == KG_U8 ? KG_INTEGERS(0, 200) : KG_INTEGERS(-50, 100);
+}
+
+// n < 0: None; n == 0: the bare int *dims.
+static kg_case *add(kg_cases *b, kg_tensor input, int n, const int64_t *dims) {
+    kg_case *c = kg_case_add(b);
+    kg_set_strided(c, b->task, "input", input, values(input.dtype));
+    if (n < 0) {
+        kg_set_none(c, b->task, "dim");
+    } else {
+        kg_set_ints(c, b->task, "dim", n ? n : 1, dims);
+        c->args[DIM].scalar = n == 0;
+    }
+    return c;
+}
+static kg_case *add_int(kg_cases *b, kg_tensor input, int64_t dim) { return add(b, input, 0, &dim); }
+
+#define F32(...) kg_tensor_contiguous(KG_F32, KG_SHAPE(__VA_ARGS__))
+static void quick(kg_cases *b) {
+    static const kg_dtype others[] = {KG_F16, KG_BF16, KG_F64, KG_I32, KG_I64, KG_U8, KG_BOOL};
+    add_int(b, F32(1), 0);
+    add_int(b, F32(3), 0);
+    add_int(b, F32(1025), -1);
+    add_int(b, F32(65537), 0);
+    add(b, F32(33, 65), -1, NULL);
+    add_int(b, F32(33, 65), 0);
+    kg_set_bool(add_int(b, F32(33, 65), 1), b->task, "keepdim", true);
+    kg_set_bool(add(b, F32(5, 7, 11), KG_INTS(0, 2)), b->task, "keepdim", true);
+    add(b, F32(5, 7, 11), KG_INTS(1, -1));
+    add_int(b, F32(0, 5), 0);        // a sum of nothing: zeros
+    add_int(b, F32(0, 5), 1);        // no sums
+    add_int(b, kg_tensor_transposed(KG_F32, KG_SHAPE(33, 65), 0, 1), 1);
+    add_int(b, kg_tensor_stepped(KG_F32, KG_SHAPE(9, 257), 3), -1);
+    add_int(b, F32(64, 33), 1)->args[INPUT].fill = KG_OUTLIERS(0.5, 1);
+    add_int(b, F32(300, 3), 1)->args[INPUT].fill = KG_SPECIALS(0.5, 1);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        add_int(b, kg_tensor_contiguous(others[i], KG_SHAPE(17, 1027)), 1);
+    kg_set_dtype(add_int(b, F32(17, 1027), 1), b->task, "dtype", KG_F64);
+    kg_set_dtype(add_int(b, kg_tensor_contiguous(KG_F16, KG_SHAPE(17, 1027)), 1), b->task, "dtype", KG_F32);
+    kg_set_dtype(add_int(b, kg_tensor_contiguous(KG_I32, KG_SHAPE(17, 129)), 0), b->task, "dtype", KG_F32);
+    kg_set_dtype(add_int(b, kg_tensor_contiguous(KG_I64, KG_SHAPE(17, 129)), 0), b->task, "dtype", KG_I32);
+}
+
+static void full(kg_cases *b) {
+    static const int64_t lengths[] = {2, 31, 255, 257, 4096, 1048577};
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) add_int(b, kg_tensor_contiguous(KG_F32, 1, &lengths[i]), 0);
+    add(b, kg_tensor_contiguous(KG_F32, 0, NULL), -1, NULL);
+    add(b, F32(2, 3, 4, 5, 6), KG_INTS(0, 2, 4));
+    add(b, F32(2, 3, 4, 5, 6), KG_INTS(-4, 3));
+    kg_set_bool(add(b, F32(9, 31), -1, NULL), b->task, "keepdim", true);
+    add_int(b, kg_tensor_expanded(KG_F32, KG_SHAPE(19, 129), 0), 0);
+    add_int(b, kg_tensor_transposed(KG_F32, KG_SHAPE(5, 64, 31), 0, 2), 1);
+    add(b, kg_tensor_contiguous(KG_F16, KG_SHAPE(130, 70)), -1, NULL);
+    add_int(b, F32(3, 100003), 1)->args[INPUT].fill = KG_NORMAL(0, 1);
+}
+#undef F32
+
+static int cases(kg_cases *b) {
+    if (b->level == KG_CASES_QUICK || b->level == KG_CASES_FULL) {
+        quick(b);
+        if (b->level == KG_CASES_FULL) full(b);
+        return 0;
+    }
+    static const int cpu[] = {14, 17, 20, 22, 24, 25};
+    const bool cuda = b->level == KG_TIMED_CUDA;
+    for (int i = 0; i < (cuda ? 16 : 6); i++) {
+        const int64_t n = (int64_t)1 << (cuda ? 12 + i : cpu[i]);
+        add_int(b, kg_tensor_contiguous(KG_F32, 1, &n), 0);
+    }
+    return 0;
+}
+
+static int infer(const kg_task *t, kg_case *c) {
+    (void)t;
+    const kg_tensor *in = &c->args[INPUT].tensor;
+    const int mask = kg_reduced_dims(&c->args[DIM], in->ndim);
+    if (mask < 0) return -1;
+    const bool is_float = kg_dtype_is_float(in->dtype);
+    const kg_dtype d = c->args[DTYPE].none ? (is_float ? in->dtype : KG_I64) : (kg_dtype)kg_dtype_parse(c->args[DTYPE].s);
+    c->n_outs = 1;
+    c->outs[0] = kg_reduced_shape(in, mask, c->args[KEEPDIM].i, d);
+    return 0;
+}
+
+// float inputs are cast towards zero before they are added up as integers.
+static void integer_chunk(const double *x, int64_t n, void *ctx) {
+    uint64_t *sum = ctx;
+    for (int64_t k = 0; k < n; k++) *sum += (uint64_t)(int64_t)x[k];
+}
+static double wrapped(kg_dtype t, uint64_t sum) { return t == KG_I32 ? (double)(int32_t)sum : (double)(int64_t)sum; }
+
+static int oracle(const kg_call *call, kg_ref *ref) {
+    const kg_view in = kg_call_view(call, "input");
+    const kg_tensor *out = &call->c->outs[0];
+    const kg_groups g = kg_groups_of(&in.desc, kg_reduced_dims(&call->c->args[DIM], in.desc.ndim));
+    const bool half = kg_is_half(in.desc.dtype);
+    for (size_t k = 0; k < ref->n; k++) {
+        if (!kg_dtype_is_float(out->dtype)) {
+            uint64_t sum = 0;
+            kg_group_each(&in, &g, ref->index[k], integer_chunk, &sum);
+            ref->value[k] = wrapped(out->dtype, sum);
+            ref->local[k] = ref->acc[k] = 0;
+            continue;
+        }
+        const kg_total t = kg_group_total(&in, &g, ref->index[k], out->dtype == KG_F64);
+        kg_ref_put(ref, k, half, kg_total_value(&t), kg_total_local(&t), fabs(kg_total_value(&t)), kg_total_acc(&t));
+    }
+    return 0;
+}
+
+static double reach(const kg_task *t, const kg_case *c) {
+    (void)t;
+    const kg_tensor *in = &c->args[INPUT].tensor;
+    return fmax(1, (double)kg_numel(in) / fmax(1, (double)kg_numel(&c->outs[0])));
+}
+
+static void work(const kg_task *t, const kg_case *c, kg_work *w) {
+    kg_work_map(t, c, w, 0, 0);
+    w->ops[kg_plain_unit(c->outs[0].dtype)] = (double)kg_numel(&c->args[INPUT].tensor);
+}
+
+const kg_task kg_task_kbx_sum = {
+    .name = "sum",
+    .suite = "kbx",
+    .category = "Reduce",
+    .signature = "sum(input, dim, keepdim=False, *, dtype=None) -> Tensor",
+    .summary = "The sum over the dimensions dim (None: all), of integers in int64.",
+    .params = params,
+    .outputs = outputs,
+    .lowest = KG_PREC_FP32,
+    .cases = cases,
+    .infer = infer,
+    .oracle = oracle,
+    .work = work,
+    .reach = reach,
+    .torch_baseline = "torch.sum",
+    .cpu_baseline = "onednn",
+    .c_body = "// Element r of the group that output i sums: reduced dimensions count r down, kept ones i.\n"
+              "int64_t count = 1;\n"
+              "for (int d = 0; d < input->ndim; d++) count *= input->shape[d];\n"
+              "count /= kg_elements(out);\n"
+              "double sum = 0;\n"
+              "for (int64_t k = 0; k < count; k++) {\n"
+              "    int64_t at = 0, r = k, rest = i;\n"
+              "    for (int d = input->ndim - 1; d >= 0; d--) {\n"
+              "        bool reduced = !dim || dim->n == 0;\n"
+              "        for (int64_t j = 0; dim && j < dim->n; j++)\n"
+              "            reduced = reduced || dim->v[j] == d || dim->v[j] + input->ndim == d;\n"
+              "        at += (reduced ? r : rest) % input->shape[d] * kg_stride(input, d);\n"
+              "        if (reduced) r /= input->shape[d];\n"
+              "        else rest /= input->shape[d];\n"
+              "    }\n"
+              "    sum += kg_get_at(input, at);\n"
+              "}\n"
+              "kg_put(out, i, sum);\n",
+};
