@@ -33,6 +33,6 @@ for folder in dist/kgate-*-linux-*/; do
     grep -q '"verdict": *"incorrect"' wrong.jsonl || { echo "moved: relu_wrong.c:" >&2; cat wrong.jsonl >&2; exit 1; }
     cd - >/dev/null
     rm -rf "$elsewhere"
-    echo "$folder: glibc only, $size MiB, judges from another folder"
+    echo "$folder: glibc and its own files only, $size MiB, judges from another folder"
 done
 [ -n "$made" ] || { echo "dist/: nothing there; run make dist" >&2; exit 1; }

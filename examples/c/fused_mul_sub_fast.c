@@ -23,7 +23,8 @@ int fused_mul_sub(const DLTensor *input, const DLTensor *other_mul, const DLTens
         return 0;
     }
     for (int64_t i = 0; i < n; i++)
-        kg_put(out, i, kg_get_broadcast(input, out, i) * kg_get_broadcast(other_mul, out, i) -
-                           alpha * kg_get_broadcast(other_sub, out, i));
+        kg_put(out, i,
+               kg_get_broadcast(input, out, i) * kg_get_broadcast(other_mul, out, i) -
+                   alpha * kg_get_broadcast(other_sub, out, i));
     return 0;
 }

@@ -1,7 +1,7 @@
 /* kgate: task=layer_norm
  *
- * Wrong: one pass in float, variance as mean(x^2) - mean(x)^2. With a mean far from 0 the two terms are nearly equal and
- * what is left of their difference is rounding error.
+ * Wrong: one pass in float, variance as mean(x^2) - mean(x)^2. With a mean far from 0 the two terms are nearly equal
+ * and what is left of their difference is rounding error.
  */
 #include <kgate/kernel.h>
 #include <math.h>

@@ -13,16 +13,16 @@
 
 #ifdef __AVX512F__
 #define LANES 16
-#define MR 12 /* rows of the register block: MR * NV accumulators, NV of B and one of A fit 32 registers */
+#define MR    12 /* rows of the register block: MR * NV accumulators, NV of B and one of A fit 32 registers */
 #else
 #define LANES 8
-#define MR 6  /* 16 registers */
+#define MR    6 /* 16 registers */
 #endif
 #define NV 2
 #define NR (NV * LANES)
-#define KC 384          /* depth of a block: an MR x KC panel of A and a KC x NR panel of B stay in L1 and L2 */
-#define MC (MR * 16)    /* rows of A packed at a time: in L2 */
-#define NC (NR * 128)   /* columns of B packed at a time: in L3 */
+#define KC 384        /* depth of a block: an MR x KC panel of A and a KC x NR panel of B stay in L1 and L2 */
+#define MC (MR * 16)  /* rows of A packed at a time: in L2 */
+#define NC (NR * 128) /* columns of B packed at a time: in L3 */
 
 typedef float vec __attribute__((vector_size(LANES * 4), aligned(4)));
 
@@ -135,8 +135,7 @@ typedef struct {
 } shapes;
 
 static shapes look(const DLTensor *a, const DLTensor *b, const DLTensor *out) {
-    shapes s = {1, 1, a->shape[a->ndim - 1], 1, 0, kg_stride(a, -1),
-                kg_stride(b, b->ndim > 1 ? -2 : -1), 0};
+    shapes s = {1, 1, a->shape[a->ndim - 1], 1, 0, kg_stride(a, -1), kg_stride(b, b->ndim > 1 ? -2 : -1), 0};
     if (a->ndim > 1) s.M = a->shape[a->ndim - 2], s.a_row = kg_stride(a, -2);
     if (b->ndim > 1) s.N = b->shape[b->ndim - 1], s.b_col = kg_stride(b, -1);
     int batch_dims = out->ndim - (a->ndim > 1) - (b->ndim > 1);
@@ -170,14 +169,15 @@ int matmul(const DLTensor *input, const DLTensor *other, DLTensor *out) {
             int64_t a = batch_at(input, own_a, out, batch_dims, n) + i * s.a_row;
             int64_t b = batch_at(other, own_b, out, batch_dims, n) + j * s.b_col;
             double sum = 0;
-            for (int64_t k = 0; k < s.K; k++) sum += kg_get_at(input, a + k * s.a_col) * kg_get_at(other, b + k * s.b_row);
+            for (int64_t k = 0; k < s.K; k++)
+                sum += kg_get_at(input, a + k * s.a_col) * kg_get_at(other, b + k * s.b_row);
             kg_put(out, e, sum);
         }
         return 0;
     }
 
     int64_t kc = min64(KC, s.K), b_size = min64(NC, (s.N + NR - 1) / NR * NR) * kc, size = b_size + MC * kc;
-    int team = s.M * s.N * s.K < 64 * 64 * 64 ? 1 : omp_get_max_threads();
+    int team = s.M * s.N * s.K < 96 * 96 * 96 ? 1 : omp_get_max_threads();
     float *packed = aligned_alloc(64, (size_t)(size * team * 4 + 63) / 64 * 64);
     if (!packed) return 1;
 #pragma omp parallel num_threads(team)

@@ -1,6 +1,7 @@
 /* kgate: task=matmul
  *
- * Wrong: K is walked in blocks of 8 and the last, shorter block is left out. Sizes that are multiples of 8 never show it.
+ * Wrong: K is walked in blocks of 8 and the last, shorter block is left out. Sizes that are multiples of 8 never show
+ * it.
  */
 #include <kgate/kernel.h>
 

@@ -13,7 +13,10 @@ static inline float exp_below_zero(float x) {
     float low = x < -87.3f ? 0.0f : 1.0f;
     x = x < -87.3f ? -87.3f : x;
     float n = x * 1.44269504f + 12582912.0f; /* 1.5 * 2^23: adding it rounds to an integer */
-    union { float f; int32_t i; } bits = {.f = n};
+    union {
+        float f;
+        int32_t i;
+    } bits = {.f = n};
     n -= 12582912.0f;
     float r = x - n * 0.693359375f + n * 2.12194440e-4f;
     float p = 1.0f / 5040;
@@ -24,7 +27,10 @@ static inline float exp_below_zero(float x) {
     p = p * r + 0.5f;
     p = p * r + 1.0f;
     p = p * r + 1.0f;
-    union { int32_t i; float f; } scale = {.i = (bits.i << 23) + 0x3f800000};
+    union {
+        int32_t i;
+        float f;
+    } scale = {.i = (bits.i << 23) + 0x3f800000};
     return p * scale.f * low;
 }
 

@@ -15,9 +15,11 @@ int softmax(const DLTensor *input, int64_t dim, const char *dtype, DLTensor *out
     if (most && total) {
         for (int64_t l = 0; l < lines; l++) most[l] = -INFINITY;
         for (int64_t i = 0; i < n; i++)
-            for (int64_t l = 0; l < lines; l++) most[l] = fmax(most[l], kg_get_at(input, kg_line(input, dim, l) + i * xs));
+            for (int64_t l = 0; l < lines; l++)
+                most[l] = fmax(most[l], kg_get_at(input, kg_line(input, dim, l) + i * xs));
         for (int64_t i = 0; i < n; i++)
-            for (int64_t l = 0; l < lines; l++) total[l] += exp(kg_get_at(input, kg_line(input, dim, l) + i * xs) - most[l]);
+            for (int64_t l = 0; l < lines; l++)
+                total[l] += exp(kg_get_at(input, kg_line(input, dim, l) + i * xs) - most[l]);
         for (int64_t i = 0; i < n; i++)
             for (int64_t l = 0; l < lines; l++)
                 kg_put_at(out, kg_line(out, dim, l) + i * ys,

@@ -27,7 +27,8 @@ static float add_up(const float *x, int64_t n) {
     return (float)total;
 }
 
-/* Storage offset of term `k` of output element `e`: the first counts over reduced dimensions, the second over the rest. */
+/* Storage offset of term `k` of output element `e`: the first counts over reduced dimensions, the second over the rest.
+ */
 static int64_t term_at(const DLTensor *t, const bool *gone, int64_t e, int64_t k) {
     int64_t at = 0;
     for (int d = t->ndim - 1; d >= 0; d--) {

@@ -113,6 +113,7 @@ static int start(kg_trial *t, kg_error *err) {
     size_t in, out;
     kg_trial_arena_bytes(t, &in, &out);
     if (kg_session_arenas(t->session, in, out, err) || kg_session_calibrate(t->session, err)) return -1;
+    t->overhead = kg_session_overhead(t->session);
     if (kg_session_load(t->session, t->task, kg_language_name(c->language), t->artifact.artifact, c->entry, c->launch,
                         t->artifact.host_entry, &why))
         return theirs_or_ours(t, "load", &why, err);

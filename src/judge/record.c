@@ -140,6 +140,10 @@ static json_t *performance_part(const kg_trial *t, const kg_verdict *v) {
     set(o, "cache", text(t->judge->o.hot ? "hot" : "cold"));
     set(o, "baseline_settings", text(t->baseline_settings));
     set(o, "ceilings", text(t->judge->ceilings.source));
+    const kg_overhead *c = &t->overhead;
+    set(o, "calibration", json_pack("{s:f,s:f,s:f,s:f}", "event_us", c->event_s * 1e6, "empty_call_us", c->empty_s * 1e6,
+                                    "judge_per_call_us", c->per_call_s * 1e6, "judge_per_batch_us",
+                                    c->per_batch_s * 1e6));
     set(o, "cases", cases);
     set(o, "not_timed", json_incref(t->not_timed));
     return o;

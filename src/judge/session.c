@@ -37,6 +37,7 @@ struct kg_session {
     double call_overhead_s;   // judge's clock, per empty call
     double batch_overhead_s;  // judge's clock, per empty batch
     double event_s;           // what the runner's own timing adds to a call
+    double empty_s;           // a call of a kernel that does nothing, so timed
 };
 
 // ---- conversation --------------------------------------------------------------------------------
@@ -262,7 +263,8 @@ int kg_session_reset_state(kg_session *s, kg_error *err) {
     return ask(s, json_pack("{s:s,s:o}", "op", "case", "case", described), NULL, 0, s->o.timeout_s, NULL, err);
 }
 
-static int enqueue(kg_session *s, const char *op, int calls, bool held, kg_error *err);
+typedef enum { BATCH, EMPTY_CALLS, NOTHING } batch_kind;
+static int enqueue(kg_session *s, batch_kind kind, int calls, bool held, kg_error *err);
 static int release(kg_session *s, int calls, kg_batch *out, kg_error *err);
 
 // After a failed call: does an empty one still go through? A broken device context answers nothing any more, and then
@@ -271,7 +273,7 @@ static void check_health(kg_session *s, kg_error *err) {
     if (!err || err->code != KG_ERR_CANDIDATE || !s->pid) return;
     kg_error why = {0};
     kg_batch b = {0};
-    if (enqueue(s, "calibrate", 1, true, &why) || release(s, 1, &b, &why)) {
+    if (enqueue(s, EMPTY_CALLS, 1, true, &why) || release(s, 1, &b, &why)) {
         char *text = kg_format("%s; after it nothing runs any more: %s", err->text, why.text ? why.text : "no answer");
         kg_fail(err, KG_ERR_DIED, "%s", text);
         free(text);
@@ -327,11 +329,12 @@ static void abandon(kg_session *s) {
 }
 
 // Sends a batch request and waits until it is queued. 1: it is not, because the candidate synchronises.
-static int enqueue(kg_session *s, const char *op, int calls, bool held, kg_error *err) {
+static int enqueue(kg_session *s, batch_kind kind, int calls, bool held, kg_error *err) {
+    const char *op = kind == BATCH ? "batch" : "calibrate";
     s->seq++;
-    json_t *request = json_pack("{s:s,s:i,s:i,s:b,s:I,s:b,s:I}", "op", op, "calls", calls, "first_slot", 0, "held",
-                                held, "flush_bytes", (json_int_t)s->o.flush_bytes, "collect", 1, "seq",
-                                (json_int_t)s->seq);
+    json_t *request = json_pack("{s:s,s:i,s:i,s:b,s:I,s:b,s:I,s:b}", "op", op, "calls", calls, "first_slot", 0, "held",
+                                held, "flush_bytes", (json_int_t)s->o.flush_bytes, "collect", kind == BATCH, "seq",
+                                (json_int_t)s->seq, "nothing", kind == NOTHING);
     kg_error why = {0};
     json_t *answer = NULL;
     bool may_wait = held && s->device->ops->judge_polls;
@@ -393,7 +396,7 @@ static int release(kg_session *s, int calls, kg_batch *out, kg_error *err) {
 static int batch_once(kg_session *s, int calls, uint64_t seed, kg_batch *out, kg_error *err) {
     memset(out, 0, sizeof *out);
     out->held = !s->unheld;
-    int rc = enqueue(s, "batch", calls, !s->unheld, err);
+    int rc = enqueue(s, BATCH, calls, !s->unheld, err);
     if (rc) return rc;
     // Values arrive only now, behind the hold: whatever ran before saw the last batch's.
     if (kg_session_fill(s, seed, 0, calls, err)) return -1;
@@ -426,13 +429,22 @@ static double median(double *v, int n) {
     return v[n / 2];
 }
 
-// Times of empty batches of `calls` calls: the judge's clock, and the runner's mean per call.
-static int calibrate_size(kg_session *s, int calls, double *judge_s, double *event_s, kg_error *err) {
+// What the judge does to the device between `enqueued` and the release, it does here too: when another process used
+// the device last, the queue starts later, and our clock sees that.
+static int touch(kg_session *s, kg_error *err) {
+    const kg_fill zero = {.kind = KG_FILL_ZERO};
+    kg_arena_info in = s->device->ops->arena_info(s->in);
+    kg_extent e = {0, KG_U8, (int64_t)(in.bytes < 4096 ? in.bytes : 4096)};
+    return s->device->ops->fill(s->in, e, &zero, 0, err) || s->device->ops->finish(s->device, err) ? -1 : 0;
+}
+
+// Medians over several batches of `calls` calls: the judge's clock, and the runner's time of one call.
+static int calibrate_size(kg_session *s, batch_kind kind, int calls, double *judge_s, double *event_s, kg_error *err) {
     double judge[CALIBRATION_BATCHES], event[CALIBRATION_BATCHES * CALIBRATION_CALLS];
     int events = 0;
     for (int i = 0; i < CALIBRATION_BATCHES; i++) {
         kg_batch b = {0};
-        if (enqueue(s, "calibrate", calls, true, err) || release(s, calls, &b, err)) {
+        if (enqueue(s, kind, calls, true, err) || touch(s, err) || release(s, calls, &b, err)) {
             kg_batch_free(&b);
             return -1;
         }
@@ -446,17 +458,17 @@ static int calibrate_size(kg_session *s, int calls, double *judge_s, double *eve
 }
 
 int kg_session_calibrate(kg_session *s, kg_error *err) {
-    double one, many, event_one, event_many;
-    if (calibrate_size(s, 1, &one, &event_one, err) ||
-        calibrate_size(s, CALIBRATION_CALLS, &many, &event_many, err))
+    double one, many, unused;
+    if (calibrate_size(s, NOTHING, CALIBRATION_CALLS, &many, &s->event_s, err) ||
+        calibrate_size(s, EMPTY_CALLS, 1, &one, &unused, err) ||
+        calibrate_size(s, EMPTY_CALLS, CALIBRATION_CALLS, &many, &s->empty_s, err))
         return -1;
     s->call_overhead_s = (many - one) / (CALIBRATION_CALLS - 1);
     if (s->call_overhead_s < 0) s->call_overhead_s = 0;
     s->batch_overhead_s = one - s->call_overhead_s > 0 ? one - s->call_overhead_s : 0;
-    s->event_s = event_many;
     return 0;
 }
 
 kg_overhead kg_session_overhead(const kg_session *s) {
-    return (kg_overhead){s->call_overhead_s, s->batch_overhead_s, s->event_s};
+    return (kg_overhead){s->call_overhead_s, s->batch_overhead_s, s->event_s, s->empty_s};
 }

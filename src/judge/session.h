@@ -64,7 +64,8 @@ void kg_batch_free(kg_batch *b);
 // What calibration found, seconds.
 typedef struct {
     double per_call_s, per_batch_s;   // by the judge's clock, of calls that do nothing
-    double event_s;                   // by the runner's clock, of a call that does nothing
+    double event_s;                   // by the runner's clock, around nothing: what timing a call adds
+    double empty_s;                   // by the runner's clock, of a kernel that does nothing
 } kg_overhead;
 kg_overhead kg_session_overhead(const kg_session *s);
 bool kg_session_synchronises(const kg_session *s);

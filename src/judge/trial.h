@@ -26,7 +26,7 @@ typedef struct {
     kg_interval time, lre, util;  // NAN where not measured
     const char *baseline;     // name, static or owned by the judge; NULL: none
     char *no_baseline;        // why there is none; owned
-    int batches;
+    int batches, rounds;
 } kg_case_times;
 
 typedef struct {
@@ -55,6 +55,7 @@ typedef struct {
     char *broken;             // why it is broken; NULL when it is not
     kg_precision precision;
     const char *baseline_settings;
+    kg_overhead overhead;     // of the candidate's session
 } kg_trial;
 
 struct kg_judge {

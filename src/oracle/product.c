@@ -10,10 +10,10 @@
 //
 // local  what rounding the inputs to the working precision adds (units of its u). Rounding to nearest errs by at most u
 //        for each factor, independently: 4 sqrt(q_n) is over six deviations, and 2 max |a b| covers a sum dominated
-//        by one term. Truncating inputs, as matrix units do with a float32 that is given to them as tf32, errs by at most u
-//        for each factor on average, always towards zero: 2 |value|. Half-precision inputs are exact there and need none of
-//        it: a kernel may round the answer once more before it stores it, |value|. So accumulating in half precision
-//        has nowhere to hide.
+//        by one term. Truncating inputs, as matrix units do with a float32 that is given to them as tf32, errs by at
+//        most u for each factor on average, always towards zero: 2 |value|. Half-precision inputs are exact there and
+//        need none of it: a kernel may round the answer once more before it stores it, |value|. So accumulating in half
+//        precision has nowhere to hide.
 #include "oracle/product.h"
 
 #include <string.h>
@@ -78,17 +78,17 @@ void kg_load_line(const kg_view *v, int64_t at, int64_t step, int64_t n, double 
     const float *f32 = (const float *)v->data + at;
     const uint16_t *half = (const uint16_t *)v->data + at;
     switch (v->desc.dtype) {
-        case KG_F32:
-            for (int64_t k = 0; k < n; k++) to[k * to_step] = (double)f32[k * step];
-            return;
-        case KG_F16:
-            for (int64_t k = 0; k < n; k++) to[k * to_step] = from_half(&half[k * step]);
-            return;
-        case KG_BF16:
-            for (int64_t k = 0; k < n; k++) to[k * to_step] = from_bits((uint32_t)half[k * step] << 16);
-            return;
-        default:
-            for (int64_t k = 0; k < n; k++) to[k * to_step] = kg_load(v->desc.dtype, v->data, at + k * step);
+    case KG_F32:
+        for (int64_t k = 0; k < n; k++) to[k * to_step] = (double)f32[k * step];
+        return;
+    case KG_F16:
+        for (int64_t k = 0; k < n; k++) to[k * to_step] = from_half(&half[k * step]);
+        return;
+    case KG_BF16:
+        for (int64_t k = 0; k < n; k++) to[k * to_step] = from_bits((uint32_t)half[k * step] << 16);
+        return;
+    default:
+        for (int64_t k = 0; k < n; k++) to[k * to_step] = kg_load(v->desc.dtype, v->data, at + k * step);
     }
 }
 
@@ -152,7 +152,7 @@ static kg_lanes dot(const kg_view *a, const kg_view *b, const kg_matmul_at *at, 
         else
             for (int i = 0; i < lanes; i++)
                 kg_load_line(b, at->b + i * at->column_step + k * at->b_step, at->b_step, n, &tile[0][i], KG_LANES);
-        kg_lanes_add(&l, row, (const double (*)[KG_LANES])tile, n);
+        kg_lanes_add(&l, row, (const double(*)[KG_LANES])tile, n);
     }
     return l;
 }
@@ -172,9 +172,9 @@ void kg_matmul_ref(const kg_view *a, const kg_view *b, const kg_tensor *out, kg_
 
 kg_unit kg_product_unit(kg_dtype t) {
     switch (t) {
-        case KG_F64: return KG_U_FP64;
-        case KG_F16:
-        case KG_BF16: return KG_U_FP16;
-        default: return KG_U_FP32;
+    case KG_F64: return KG_U_FP64;
+    case KG_F16:
+    case KG_BF16: return KG_U_FP16;
+    default: return KG_U_FP32;
     }
 }

@@ -5,18 +5,18 @@
 #include "oracle/oracle.h"
 
 #define KG_LANES 8    // outputs computed together: those that share their left factors
-#define KG_TILE 256   // terms packed at a time
+#define KG_TILE  256  // terms packed at a time
 
 // KG_LANES dot products, sum over k of a[k] * b[k][lane].
 typedef struct {
-    bool exact;                   // compensated, for float64 inputs
-    bool half;                    // inputs are half precision: products of them are exact in float32
+    bool exact;  // compensated, for float64 inputs
+    bool half;   // inputs are half precision: products of them are exact in float32
     int64_t n;
     double s[KG_LANES], lo[KG_LANES];
-    double q[KG_LANES];           // sum of squared terms so far
-    double partial[KG_LANES];     // sum over k of s_k^2 + q_k
-    double path[KG_LANES];        // sum over k of |s_k|
-    double largest[KG_LANES];     // largest squared term
+    double q[KG_LANES];        // sum of squared terms so far
+    double partial[KG_LANES];  // sum over k of s_k^2 + q_k
+    double path[KG_LANES];     // sum over k of |s_k|
+    double largest[KG_LANES];  // largest squared term
 } kg_lanes;
 
 kg_lanes kg_lanes_start(kg_dtype inputs);

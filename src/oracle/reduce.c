@@ -65,10 +65,14 @@ static int64_t offset_of(int n, const int64_t *shape, const int64_t *stride, int
     return at;
 }
 
+int64_t kg_group_start(const kg_groups *g, int64_t line) {
+    return offset_of(g->n_out, g->out_shape, g->out_stride, line);
+}
+
 void kg_group_each(const kg_view *v, const kg_groups *g, int64_t line, kg_chunk_fn f, void *ctx) {
     if (g->count == 0) return;
     double x[CHUNK];
-    const int64_t start = offset_of(g->n_out, g->out_shape, g->out_stride, line);
+    const int64_t start = kg_group_start(g, line);
     const int64_t run = g->in_shape[g->n_in - 1], step = g->in_stride[g->n_in - 1];
     for (int64_t r = 0; r < g->count / run; r++) {
         const int64_t at = start + offset_of(g->n_in - 1, g->in_shape, g->in_stride, r);

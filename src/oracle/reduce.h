@@ -19,6 +19,7 @@ typedef struct {
     int64_t count, lines;
 } kg_groups;
 kg_groups kg_groups_of(const kg_tensor *t, int mask);
+int64_t kg_group_start(const kg_groups *g, int64_t line);   // storage offset of a group's first element
 // Calls f on the elements of one group in order, some at a time, as doubles.
 typedef void (*kg_chunk_fn)(const double *x, int64_t n, void *ctx);
 void kg_group_each(const kg_view *v, const kg_groups *g, int64_t line, kg_chunk_fn f, void *ctx);

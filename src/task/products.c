@@ -42,7 +42,7 @@ static kg_case *pair(kg_cases *b, kg_tensor input, kg_tensor other, kg_fill fill
     return c;
 }
 
-#define DENSE(...) kg_tensor_contiguous(t, KG_SHAPE(__VA_ARGS__))
+#define DENSE(...)   kg_tensor_contiguous(t, KG_SHAPE(__VA_ARGS__))
 #define TURNED(m, n) kg_tensor_transposed(t, KG_SHAPE(m, n), 0, 1)
 
 // The shape rules of torch.matmul.
@@ -144,7 +144,8 @@ static double terms(const kg_task *t, const kg_case *c) {
 }
 
 void kg_matmul_work(const kg_task *t, const kg_case *c, kg_work *w) {
-    *w = (kg_work){.bytes_read = (double)kg_case_input_bytes(c, t), .bytes_written = (double)kg_case_output_bytes(c, t)};
+    *w =
+        (kg_work){.bytes_read = (double)kg_case_input_bytes(c, t), .bytes_written = (double)kg_case_output_bytes(c, t)};
     w->ops[kg_product_unit(c->outs[0].dtype)] = 2 * terms(t, c) * (double)kg_numel(&c->outs[0]);
 }
 

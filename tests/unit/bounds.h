@@ -20,35 +20,35 @@ typedef struct {
     double *value, *local, *acc;
 } reference;
 
-static reference reference_make(kg_dtype t, size_t n) {
+static inline reference reference_make(kg_dtype t, size_t n) {
     return (reference){t, n, calloc(n + 1, 8), calloc(n + 1, 8), calloc(n + 1, 8)};
 }
-static void reference_free(reference *r) { free(r->value), free(r->local), free(r->acc); }
+static inline void reference_free(reference *r) { free(r->value), free(r->local), free(r->acc); }
 
-static double rung_unit(kg_precision p, kg_dtype t) {
+static inline double rung_unit(kg_precision p, kg_dtype t) {
     static const double units[] = {0x1p-53, 0x1p-24, 0x1p-11, 0x1p-8, 0x1p-4};
     return p == KG_PREC_FP16 && t == KG_F16 ? 0x1p-11 : units[p];
 }
 
 // How many elements of got miss the bound of rung p (task.h's rule).
-static size_t misses(const reference *r, const double *got, kg_precision p) {
+static inline size_t misses(const reference *r, const double *got, kg_precision p) {
     const double u = rung_unit(p, r->dtype), u_acc = p == KG_PREC_FP64 ? 0x1p-53 : 0x1p-24;
     size_t n = 0;
     for (size_t i = 0; i < r->n; i++) {
-        const double bound = kg_dtype_unit(r->dtype) * fabs(r->value[i]) + u * r->local[i] + u_acc * r->acc[i] +
-                             kg_dtype_tiny(r->dtype);
+        const double bound =
+            kg_dtype_unit(r->dtype) * fabs(r->value[i]) + u * r->local[i] + u_acc * r->acc[i] + kg_dtype_tiny(r->dtype);
         n += !(fabs(got[i] - r->value[i]) <= bound);
     }
     return n;
 }
 
-static kg_precision rung(const reference *r, const double *got) {
+static inline kg_precision rung(const reference *r, const double *got) {
     for (int p = r->dtype == KG_F32 ? KG_PREC_FP32 : KG_PREC_FP16; p <= KG_PREC_FP8; p++)
         if (misses(r, got, (kg_precision)p) == 0) return (kg_precision)p;
     return KG_PREC_NONE;
 }
 
-static double rounded(kg_dtype t, double v) {
+static inline double rounded(kg_dtype t, double v) {
     unsigned char x[8];
     kg_store(t, x, 0, v);
     return kg_load(t, x, 0);
@@ -64,7 +64,7 @@ typedef struct {
     reference ref;
 } trial;
 
-static trial trial_start(const char *task) {
+static inline trial trial_start(const char *task) {
     const kg_task *t = kg_task_find(task);
     trial r = {.t = t, .cases = {.task = t, .level = KG_CASES_QUICK}};
     r.c = kg_case_add(&r.cases);
@@ -72,7 +72,7 @@ static trial trial_start(const char *task) {
 }
 
 // Fills the inputs (float32, dense) and asks the oracle.
-static void trial_run(trial *r) {
+static inline void trial_run(trial *r) {
     assert_int_equal(r->t->infer(r->t, r->c), 0);
     for (int k = 0; k < r->c->calls; k++) {
         r->calls[k] = (kg_call){.task = r->t, .c = r->c, .previous = k ? &r->calls[k - 1] : NULL};
@@ -94,7 +94,7 @@ static void trial_run(trial *r) {
     free(index);
 }
 
-static void trial_free(trial *r) {
+static inline void trial_free(trial *r) {
     for (int k = 0; k < 4; k++)
         for (int i = 0; i < KG_MAX_ARGS; i++) free(r->values[k][i]);
     reference_free(&r->ref);

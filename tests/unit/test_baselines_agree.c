@@ -7,13 +7,21 @@ static kg_run_tensor place(const kg_tensor *t, void *data) { return (kg_run_tens
 
 // The runner's view of a case. Tensors are the call's own memory.
 static void describe(const kg_task *t, const kg_case *c, const kg_call *call, void *out, kg_run_case *r) {
-    *r = (kg_run_case){.n_args = c->n_args, .n_outs = c->n_outs, .slots = 1, .calls = 1, .alias_first_out = c->alias_first_out};
+    *r = (kg_run_case){
+        .n_args = c->n_args, .n_outs = c->n_outs, .slots = 1, .calls = 1, .alias_first_out = c->alias_first_out};
     for (int i = 0; i < c->n_args; i++) {
         const kg_arg *a = &c->args[i];
         kg_run_arg *to = &r->args[i];
-        *to = (kg_run_arg){.name = (char *)t->params[i].name, .kind = t->params[i].kind, .role = t->params[i].role,
-                           .none = a->none, .absent = a->absent, .scalar = a->scalar, .i = a->i, .f = a->f,
-                           .s = (char *)a->s, .n = a->n};
+        *to = (kg_run_arg){.name = (char *)t->params[i].name,
+                           .kind = t->params[i].kind,
+                           .role = t->params[i].role,
+                           .none = a->none,
+                           .absent = a->absent,
+                           .scalar = a->scalar,
+                           .i = a->i,
+                           .f = a->f,
+                           .s = (char *)a->s,
+                           .n = a->n};
         memcpy(to->ints, a->ints, sizeof to->ints);
         memcpy(to->floats, a->floats, sizeof to->floats);
         if (call->args[i].data) to->tensor = place(&a->tensor, (void *)call->args[i].data);
@@ -42,17 +50,21 @@ static kg_precision answer_rung(const kg_call *call, const void *out) {
         got[i] = kg_at(&view, (int64_t)i);
         const double v = ref.value[i];
         // What check.c lets pass besides the bound.
-        if ((isnan(v) && isnan(got[i])) || got[i] == v || (isinf(got[i]) && fabs(v) >= 0.999 * kg_dtype_max(desc->dtype)))
+        if ((isnan(v) && isnan(got[i])) || got[i] == v ||
+            (isinf(got[i]) && fabs(v) >= 0.999 * kg_dtype_max(desc->dtype)))
             got[i] = ref.value[i] = 0;
     }
-    const kg_precision p = desc->dtype == KG_F64 && misses(&ref, got, KG_PREC_FP64) == 0 ? KG_PREC_FP64 : rung(&ref, got);
+    const kg_precision p =
+        desc->dtype == KG_F64 && misses(&ref, got, KG_PREC_FP64) == 0 ? KG_PREC_FP64 : rung(&ref, got);
     free(index);
     free(got);
     reference_free(&ref);
     return p;
 }
 
-typedef struct { int right, refused, wrong; } tally;
+typedef struct {
+    int right, refused, wrong;
+} tally;
 
 static void judge(const kg_loader *l, void *self, const kg_task *t, const kg_case *c, tally *sum) {
     kg_call call = {.task = t, .c = c};
@@ -102,7 +114,8 @@ static tally judge_task(const kg_task *t) {
     judge(&kg_baseline_loader, self, t, &b.items[0], &sum);
     kg_cases_free(&b);
     kg_baseline_loader.unload(self);
-    print_message("%-30s %-8s %3d right, %d wrong, %d refused\n", t->name, t->cpu_baseline, sum.right, sum.wrong, sum.refused);
+    print_message("%-30s %-8s %3d right, %d wrong, %d refused\n", t->name, t->cpu_baseline, sum.right, sum.wrong,
+                  sum.refused);
     return sum;
 }
 

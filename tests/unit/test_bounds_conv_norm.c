@@ -3,7 +3,11 @@
 
 // ---- conv2d -------------------------------------------------------------------------------------------
 enum { C = 4, H = 13, W = 14, O = 6, R = 4, S = 3 };
-typedef struct { int front[2]; bool bias, flipped; int channels; } variant;
+typedef struct {
+    int front[2];
+    bool bias, flipped;
+    int channels;
+} variant;
 
 static void convolve(const trial *r, const variant *v, double *got) {
     const float *x = r->values[0][0], *w = r->values[0][1], *bias = r->values[0][2];
@@ -67,7 +71,10 @@ static void convolution_shapes(void **state) {
 
 // ---- linear, relu, layer norm ---------------------------------------------------------------------------
 enum { ROWS = 8, IN = 96, OUT = 64 };
-typedef struct { bool bias, relu, one_pass, unbiased, no_mean, norm_first; float eps; } form;
+typedef struct {
+    bool bias, relu, one_pass, unbiased, no_mean, norm_first;
+    float eps;
+} form;
 
 static float tf32(float v) {
     uint32_t x;

@@ -91,7 +91,7 @@ static reference product(kg_dtype t, int n) {
         for (int k = 0; k < n; k++) {
             double b[1][KG_LANES];
             for (int i = 0; i < KG_LANES; i++) b[0][i] = right[k][j + i];
-            kg_lanes_add(&l, &(double){left[k]}, (const double (*)[KG_LANES])b, 1);
+            kg_lanes_add(&l, &(double){left[k]}, (const double(*)[KG_LANES])b, 1);
         }
         for (int i = 0; i < KG_LANES; i++) {
             r.value[j + i] = kg_lanes_value(&l, i);
@@ -104,7 +104,7 @@ static reference product(kg_dtype t, int n) {
 
 static kg_precision rung_of(const reference *r, int n, accumulate f, float (*in)(float)) {
     double got[COLUMNS];
-    for (int j = 0; j < COLUMNS; j++) got[j] = rounded(r->dtype, f(left, (const float (*)[COLUMNS])right, j, n, in));
+    for (int j = 0; j < COLUMNS; j++) got[j] = rounded(r->dtype, f(left, (const float(*)[COLUMNS])right, j, n, in));
     return rung(r, got);
 }
 
@@ -125,7 +125,12 @@ static void float_products_on_their_rungs(void **state) {
     for (int n = 16; n <= MOST; n *= 2) {
         fill(KG_F32, n, KG_FACTORS);
         reference r = product(KG_F32, n);
-        const struct { const char *name; accumulate f; float (*in)(float); kg_precision want; } c[] = {
+        const struct {
+            const char *name;
+            accumulate f;
+            float (*in)(float);
+            kg_precision want;
+        } c[] = {
             {"serial", serial, plain, KG_PREC_FP32},
             {"fused", fused, plain, KG_PREC_FP32},
             {"pairwise", pairwise, plain, KG_PREC_FP32},
@@ -137,7 +142,8 @@ static void float_products_on_their_rungs(void **state) {
         for (size_t k = 0; k < sizeof c / sizeof *c; k++) {
             const kg_precision got = rung_of(&r, n, c[k].f, c[k].in);
             if (got != c[k].want)
-                fail_msg("K=%d %s: %s, expected %s", n, c[k].name, kg_precision_name(got), kg_precision_name(c[k].want));
+                fail_msg("K=%d %s: %s, expected %s", n, c[k].name, kg_precision_name(got),
+                         kg_precision_name(c[k].want));
         }
         assert_true(rung_of(&r, n, one_term_short, plain) > KG_PREC_TF32);  // the lowest that is right
         const double zeros[COLUMNS] = {0};
@@ -190,13 +196,19 @@ static void doubles_are_exact_beyond_double(void **state) {
 // ---- matmul's shapes, addmm ---------------------------------------------------------------------------
 static void matmul_shapes(void **state) {
     (void)state;
-    const struct { int na, nb, n; int64_t a[4], b[4], out[4]; } c[] = {
-        {1, 1, 0, {3}, {3}, {0}},           {1, 2, 1, {3}, {3, 4}, {4}},
-        {2, 1, 1, {5, 3}, {3}, {5}},        {2, 2, 2, {5, 3}, {3, 4}, {5, 4}},
-        {3, 1, 2, {2, 5, 3}, {3}, {2, 5}},  {1, 3, 2, {3}, {2, 3, 4}, {2, 4}},
-        {4, 3, 4, {2, 1, 5, 3}, {7, 3, 4}, {2, 7, 5, 4}}};
+    const struct {
+        int na, nb, n;
+        int64_t a[4], b[4], out[4];
+    } c[] = {{1, 1, 0, {3}, {3}, {0}},
+             {1, 2, 1, {3}, {3, 4}, {4}},
+             {2, 1, 1, {5, 3}, {3}, {5}},
+             {2, 2, 2, {5, 3}, {3, 4}, {5, 4}},
+             {3, 1, 2, {2, 5, 3}, {3}, {2, 5}},
+             {1, 3, 2, {3}, {2, 3, 4}, {2, 4}},
+             {4, 3, 4, {2, 1, 5, 3}, {7, 3, 4}, {2, 7, 5, 4}}};
     for (size_t k = 0; k < sizeof c / sizeof *c; k++) {
-        const kg_tensor a = kg_tensor_contiguous(KG_F32, c[k].na, c[k].a), b = kg_tensor_contiguous(KG_F32, c[k].nb, c[k].b);
+        const kg_tensor a = kg_tensor_contiguous(KG_F32, c[k].na, c[k].a),
+                        b = kg_tensor_contiguous(KG_F32, c[k].nb, c[k].b);
         kg_tensor out;
         assert_int_equal(kg_matmul_shape(&a, &b, &out), 0);
         assert_int_equal(out.ndim, c[k].n);
@@ -249,7 +261,10 @@ static void addmm_scales(void **state) {
 }
 
 // ---- int8 ---------------------------------------------------------------------------------------------
-typedef struct { bool truncate, whole, away; double largest; } scheme;
+typedef struct {
+    bool truncate, whole, away;
+    double largest;
+} scheme;
 
 static double quantum(const float *v, int n, int step, const scheme *s) {
     float most = 0;
@@ -269,8 +284,11 @@ static void int8_is_a_contract(void **state) {
     kg_set_tensor(r.c, r.t, "weight", KG_F32, KG_SHAPE(K, N), KG_FACTORS);
     trial_run(&r);
     const float *x = r.values[0][0], *w = r.values[0][1];
-    const scheme schemes[] = {{.largest = 127}, {.largest = 127, .away = true}, {.largest = 127, .truncate = true},
-                              {.largest = 127, .whole = true}, {.largest = 128}};
+    const scheme schemes[] = {{.largest = 127},
+                              {.largest = 127, .away = true},
+                              {.largest = 127, .truncate = true},
+                              {.largest = 127, .whole = true},
+                              {.largest = 128}};
     static double got[M * N];
     for (int c = 0; c < 5; c++) {
         const scheme *s = &schemes[c];
@@ -296,10 +314,14 @@ static void int8_is_a_contract(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(product_by_hand),          cmocka_unit_test(float_products_on_their_rungs),
-        cmocka_unit_test(biased_sums_hold),         cmocka_unit_test(half_products_need_float_sums),
-        cmocka_unit_test(doubles_are_exact_beyond_double), cmocka_unit_test(matmul_shapes),
-        cmocka_unit_test(swapped_operands_fail),    cmocka_unit_test(addmm_scales),
+        cmocka_unit_test(product_by_hand),
+        cmocka_unit_test(float_products_on_their_rungs),
+        cmocka_unit_test(biased_sums_hold),
+        cmocka_unit_test(half_products_need_float_sums),
+        cmocka_unit_test(doubles_are_exact_beyond_double),
+        cmocka_unit_test(matmul_shapes),
+        cmocka_unit_test(swapped_operands_fail),
+        cmocka_unit_test(addmm_scales),
         cmocka_unit_test(int8_is_a_contract),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

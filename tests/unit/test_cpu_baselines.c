@@ -1,4 +1,5 @@
-// The CPU baselines compute what their tasks say: each against a few lines of C, through the loader that the runner uses.
+// The CPU baselines compute what their tasks say: each against a few lines of C, through the loader that the runner
+// uses.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -82,7 +83,8 @@ static void close_to(const float *got, const double *want, int64_t n, double tol
             fail_msg("element %lld: %g, expected %g", (long long)i, (double)got[i], want[i]);
 }
 
-#define DIMS(...) (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[]){__VA_ARGS__}
+#define DIMS(...) \
+    (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[]) { __VA_ARGS__ }
 
 // ---- products -------------------------------------------------------------------------------------
 // [2,3,5,7] x [3,7,4]: the right operand is broadcast over the first batch dimension.
@@ -161,7 +163,8 @@ static void conv_case(int64_t groups, int64_t stride, int64_t pad, int64_t dilat
             const int64_t s = i % K, r = i / K % K, ch = i / (K * K);
             const int64_t y = p * stride - pad + r * dilation, z = q * stride - pad + s * dilation;
             if (y < 0 || y >= H || z < 0 || z >= W) continue;
-            want[k] += (double)x[((n * C + g * (C / groups) + ch) * H + y) * W + z] * w[(o * (C / groups) + ch) * K * K + r * K + s];
+            want[k] += (double)x[((n * C + g * (C / groups) + ch) * H + y) * W + z] *
+                       w[(o * (C / groups) + ch) * K * K + r * K + s];
         }
     }
     assert_int_equal(run("onednn", "conv2d", &c), 0);
@@ -204,8 +207,8 @@ static void onednn_functions_of_one_tensor(void **state) {
     (void)state;
     static const struct {
         const char *task, *approximate;
-    } tasks[] = {{"relu", NULL}, {"gelu", "none"}, {"gelu", "tanh"}, {"tanh", NULL}, {"sigmoid", NULL}, {"abs", NULL},
-                 {"exp_sqrt", NULL}, {"reciprocal", NULL}};
+    } tasks[] = {{"relu", NULL},    {"gelu", "none"}, {"gelu", "tanh"},   {"tanh", NULL},
+                 {"sigmoid", NULL}, {"abs", NULL},    {"exp_sqrt", NULL}, {"reciprocal", NULL}};
     for (size_t k = 0; k < sizeof tasks / sizeof *tasks; k++) {
         kg_run_case c = {0};
         float *x = add_tensor(&c, "input", DIMS(3, 37));
@@ -214,9 +217,14 @@ static void onednn_functions_of_one_tensor(void **state) {
         double want[111];
         for (int i = 0; i < 111; i++) {
             const double v = x[i];
-            const double by_task[] = {v > 0 ? v : 0, v * 0.5 * erfc(-v / sqrt(2)),
-                                      0.5 * v * (1 + tanh(sqrt(2 / M_PI) * (v + 0.044715 * v * v * v))), tanh(v),
-                                      1 / (1 + exp(-v)), fabs(v), exp(v / 2), 1 / v};
+            const double by_task[] = {v > 0 ? v : 0,
+                                      v * 0.5 * erfc(-v / sqrt(2)),
+                                      0.5 * v * (1 + tanh(sqrt(2 / M_PI) * (v + 0.044715 * v * v * v))),
+                                      tanh(v),
+                                      1 / (1 + exp(-v)),
+                                      fabs(v),
+                                      exp(v / 2),
+                                      1 / v};
             want[i] = by_task[k];
         }
         assert_int_equal(run("onednn", tasks[k].task, &c), 0);

@@ -9,8 +9,8 @@
 #include "runner/runner.h"
 
 typedef struct {
-    const char *name;                                                          // "onednn"
-    int (*open)(const char *task, int threads, void **self, kg_error *err);    // -1: no such library, or not this task
+    const char *name;                                                        // "onednn"
+    int (*open)(const char *task, int threads, void **self, kg_error *err);  // -1: no such library, or not this task
     int (*prepare)(void *self, const kg_run_case *c, kg_error *err);
     int (*call)(void *self, int slot, kg_error *err);
     void (*close)(void *self);

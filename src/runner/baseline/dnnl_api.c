@@ -10,7 +10,7 @@ static const struct {
 #define DN_ROW(name, params) {"dnnl_" #name, offsetof(dn_api, name)},
     DN_FUNCTIONS(DN_ROW)
 #undef DN_ROW
-    {"dnnl_primitive_desc_query_md", offsetof(dn_api, primitive_desc_query_md)},
+        {"dnnl_primitive_desc_query_md", offsetof(dn_api, primitive_desc_query_md)},
     {"dnnl_memory_desc_equal", offsetof(dn_api, memory_desc_equal)},
     {"dnnl_memory_desc_get_size", offsetof(dn_api, memory_desc_get_size)},
 };

@@ -28,13 +28,13 @@ int kg_dnnl_plan_call(dn_plan *p, int slot, kg_error *err) {
 
 static int data_type(kg_dtype d) {
     switch (d) {
-        case KG_F32: return DN_F32;
-        case KG_F16: return DN_F16;
-        case KG_BF16: return DN_BF16;
-        case KG_I32: return DN_S32;
-        case KG_I8: return DN_S8;
-        case KG_U8: return DN_U8;
-        default: return 0;
+    case KG_F32: return DN_F32;
+    case KG_F16: return DN_F16;
+    case KG_BF16: return DN_BF16;
+    case KG_I32: return DN_S32;
+    case KG_I8: return DN_S8;
+    case KG_U8: return DN_U8;
+    default: return 0;
     }
 }
 

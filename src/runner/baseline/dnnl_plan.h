@@ -6,9 +6,9 @@
 #include "runner/baseline/baseline.h"
 #include "runner/baseline/dnnl_api.h"
 
-#define DN_MAX_STEPS 8
+#define DN_MAX_STEPS     8
 #define DN_MAX_STEP_ARGS 8
-#define DN_MAX_MEMORIES 32
+#define DN_MAX_MEMORIES  32
 
 typedef struct {
     void *memory;

@@ -11,10 +11,10 @@ typedef struct {
     int outer;
 } unary;
 static const unary unaries[] = {
-    {"relu", DN_RELU, 0, 0, 0},         {"tanh", DN_TANH, 0, 0, 0},       {"sigmoid", DN_LOGISTIC, 0, 0, 0},
-    {"abs", DN_ABS, 0, 0, 0},           {"exp", DN_EXP, 0, 0, 0},         {"sqrt", DN_SQRT, 0, 0, 0},
-    {"log", DN_LOG, 0, 0, 0},           {"square", DN_SQUARE, 0, 0, 0},   {"exp_sqrt", DN_EXP, 0, 0, DN_SQRT},
-    {"reciprocal", DN_POW, 1, -1, 0},   {"gelu", DN_GELU_ERF, 0, 0, 0},
+    {"relu", DN_RELU, 0, 0, 0},       {"tanh", DN_TANH, 0, 0, 0},     {"sigmoid", DN_LOGISTIC, 0, 0, 0},
+    {"abs", DN_ABS, 0, 0, 0},         {"exp", DN_EXP, 0, 0, 0},       {"sqrt", DN_SQRT, 0, 0, 0},
+    {"log", DN_LOG, 0, 0, 0},         {"square", DN_SQUARE, 0, 0, 0}, {"exp_sqrt", DN_EXP, 0, 0, DN_SQRT},
+    {"reciprocal", DN_POW, 1, -1, 0}, {"gelu", DN_GELU_ERF, 0, 0, 0},
 };
 
 // A dense tensor is a line to the library, whatever its shape: fewer dimensions, the same values in order.
@@ -96,12 +96,9 @@ static int with_number(dn_plan *p, const binary *b, const kg_run_case *c, const 
     const float alpha = (float)(number * kg_baseline_float(c, "alpha", 1));
     unary f = {b->task, DN_LINEAR, 1, 0, 0};
     if (b->alg == DN_ADD) f.beta = alpha;
-    else if (b->alg == DN_SUB)
-        f.beta = -alpha;
-    else if (b->alg == DN_MUL)
-        f.alpha = (float)number;
-    else
-        return kg_baseline_refuse(err, "onednn", "division by a number");
+    else if (b->alg == DN_SUB) f.beta = -alpha;
+    else if (b->alg == DN_MUL) f.alpha = (float)number;
+    else return kg_baseline_refuse(err, "onednn", "division by a number");
     return eltwise(p, x, kg_baseline_out(c), &f, err);
 }
 
@@ -144,8 +141,7 @@ static int prepare_binary(dn_plan *p, const char *task, const kg_run_case *c, kg
     dn_step *s = NULL;
     if (binary_attr(p, alpha, fused ? &m_e : NULL, &attr) || p->api.binary_desc_init(&op, b->alg, &m_a, &m_d, &m_to))
         kg_baseline_refuse(err, "onednn", "such broadcast or scale");
-    else
-        s = kg_dnnl_step(p, &op, attr, "such binary operation", err);
+    else s = kg_dnnl_step(p, &op, attr, "such binary operation", err);
     if (attr) p->api.primitive_attr_destroy(attr);
     if (!s) return -1;
     void *ma = kg_dnnl_follow(p, &m_a, x, err), *md = kg_dnnl_follow(p, &m_d, y, err);
@@ -159,10 +155,21 @@ static int prepare_binary(dn_plan *p, const char *task, const kg_run_case *c, kg
 }
 
 const dn_task kg_dnnl_pointwise[] = {
-    {"relu", prepare_unary},       {"tanh", prepare_unary},      {"sigmoid", prepare_unary},
-    {"abs", prepare_unary},        {"exp", prepare_unary},       {"sqrt", prepare_unary},
-    {"log", prepare_unary},        {"square", prepare_unary},    {"exp_sqrt", prepare_unary},
-    {"reciprocal", prepare_unary}, {"gelu", prepare_unary},      {"add", prepare_binary},
-    {"mul", prepare_binary},       {"sub", prepare_binary},
-    {"div", prepare_binary},       {"fused_mul_sub", prepare_binary}, {NULL, NULL},
+    {"relu", prepare_unary},
+    {"tanh", prepare_unary},
+    {"sigmoid", prepare_unary},
+    {"abs", prepare_unary},
+    {"exp", prepare_unary},
+    {"sqrt", prepare_unary},
+    {"log", prepare_unary},
+    {"square", prepare_unary},
+    {"exp_sqrt", prepare_unary},
+    {"reciprocal", prepare_unary},
+    {"gelu", prepare_unary},
+    {"add", prepare_binary},
+    {"mul", prepare_binary},
+    {"sub", prepare_binary},
+    {"div", prepare_binary},
+    {"fused_mul_sub", prepare_binary},
+    {NULL, NULL},
 };

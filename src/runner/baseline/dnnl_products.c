@@ -43,7 +43,8 @@ static int prepare_matmul(dn_plan *p, const char *task, const kg_run_case *c, kg
     (void)task;
     const kg_run_tensor *a = kg_baseline_tensor(c, "input"), *b = kg_baseline_tensor(c, "other");
     const kg_run_tensor *out = kg_baseline_out(c);
-    if (!a || !b || a->desc.dtype != b->desc.dtype) return kg_baseline_refuse(err, "onednn", "product of these operands");
+    if (!a || !b || a->desc.dtype != b->desc.dtype)
+        return kg_baseline_refuse(err, "onednn", "product of these operands");
     if (!kg_is_contiguous(&out->desc)) return kg_baseline_refuse(err, "onednn", "strided product");
     int ndim = a->desc.ndim > b->desc.ndim ? a->desc.ndim : b->desc.ndim;
     if (ndim < 2) ndim = 2;
@@ -71,7 +72,8 @@ static int linear(dn_plan *p, const kg_run_case *c, void *attr, kg_tensor *resul
         return kg_baseline_refuse(err, "onednn", "strided linear layer");
     const int64_t k = w->desc.shape[1], n = w->desc.shape[0], rows = k ? kg_numel(&x->desc) / k : 0;
     const kg_tensor a = kg_tensor_contiguous(x->desc.dtype, 2, (int64_t[]){rows, k});
-    const kg_tensor b = {.dtype = w->desc.dtype, .ndim = 2, .shape = {k, n}, .stride = {w->desc.stride[1], w->desc.stride[0]}};
+    const kg_tensor b = {
+        .dtype = w->desc.dtype, .ndim = 2, .shape = {k, n}, .stride = {w->desc.stride[1], w->desc.stride[0]}};
     *result = kg_tensor_contiguous(out->desc.dtype, 2, (int64_t[]){rows, n});
     dn_md ma, mb, mo, mbias;
     if (kg_dnnl_describe(p, &a, &ma, err) || kg_dnnl_describe(p, &b, &mb, err) || kg_dnnl_describe(p, result, &mo, err))
@@ -119,7 +121,7 @@ static int prepare_linear_relu_norm(dn_plan *p, const char *task, const kg_run_c
 typedef struct {
     kg_run_tensor x, w, bias, out;
     bool has_bias;
-    kg_tensor tx, tw, to;              // 4 dimensions; the weight 5 with groups
+    kg_tensor tx, tw, to;  // 4 dimensions; the weight 5 with groups
     dn_dims stride, dilation, pad_l, pad_r;
 } conv;
 
@@ -152,7 +154,8 @@ static int read_conv(const kg_run_case *c, conv *v, kg_error *err) {
         v->stride[i] = kg_baseline_entry(c, "stride", i, 1);
         v->dilation[i] = kg_baseline_entry(c, "dilation", i, 1) - 1;  // the library counts skipped elements
         v->pad_l[i] = kg_baseline_entry(c, "padding", i, 0);
-        const int64_t reach = (v->to.shape[2 + i] - 1) * v->stride[i] + (w->desc.shape[2 + i] - 1) * (v->dilation[i] + 1) + 1;
+        const int64_t reach =
+            (v->to.shape[2 + i] - 1) * v->stride[i] + (w->desc.shape[2 + i] - 1) * (v->dilation[i] + 1) + 1;
         v->pad_r[i] = reach - v->tx.shape[2 + i] - v->pad_l[i];
     }
     return 0;
@@ -160,7 +163,8 @@ static int read_conv(const kg_run_case *c, conv *v, kg_error *err) {
 
 // A memory in the layout that the primitive chose: the tensor itself where it lies so already, else a scratch that a
 // reorder step fills (before the primitive) or empties (after it).
-static void *place(dn_plan *p, const dn_md *own, const dn_md *chosen, const kg_run_tensor *t, void **outer, kg_error *err) {
+static void *place(dn_plan *p, const dn_md *own, const dn_md *chosen, const kg_run_tensor *t, void **outer,
+                   kg_error *err) {
     *outer = kg_dnnl_follow(p, own, t, err);
     if (!*outer || p->api.memory_desc_equal(own, chosen)) return *outer;
     return kg_dnnl_scratch(p, chosen, err);

@@ -82,7 +82,8 @@ static int prepare_batch_norm(dn_plan *p, const char *task, const kg_run_case *c
     dn_md md, dst;
     if (same_dtype(x, y, err) || kg_dnnl_describe(p, &x->desc, &md, err) || kg_dnnl_describe(p, &y->desc, &dst, err))
         return -1;
-    if (!p->api.memory_desc_equal(&md, &dst)) return kg_baseline_refuse(err, "onednn", "batch norm between two layouts");
+    if (!p->api.memory_desc_equal(&md, &dst))
+        return kg_baseline_refuse(err, "onednn", "batch norm between two layouts");
     dn_op op;
     const unsigned flags = DN_GLOBAL_STATS | (w ? DN_USE_SCALE : 0u) | (b ? DN_USE_SHIFT : 0u);
     const float eps = (float)kg_baseline_float(c, "eps", 1e-5);
@@ -119,7 +120,8 @@ static int prepare_reduction(dn_plan *p, const char *task, const kg_run_case *c,
     if (kg_dnnl_describe(p, &kept, &dst, err)) return -1;
     dn_op op;
     const int alg = strcmp(task, "mean") ? DN_REDUCE_SUM : DN_REDUCE_MEAN;
-    if (p->api.reduction_desc_init(&op, alg, &src, &dst, 0, 0)) return kg_baseline_refuse(err, "onednn", "such reduction");
+    if (p->api.reduction_desc_init(&op, alg, &src, &dst, 0, 0))
+        return kg_baseline_refuse(err, "onednn", "such reduction");
     dn_step *s = kg_dnnl_step(p, &op, NULL, "such reduction", err);
     return s ? add_in_out(p, s, &src, x, &dst, y, err) : -1;
 }
@@ -145,14 +147,20 @@ static int prepare_pool(dn_plan *p, const char *task, const kg_run_case *c, kg_e
         kernel[i] = from.shape[2 + i] / to.shape[2 + i];
     }
     dn_op op;
-    if (p->api.pooling_v2_forward_desc_init(&op, DN_INFERENCE, DN_AVG_POOL, &src, &dst, kernel, kernel, none, none, none))
+    if (p->api.pooling_v2_forward_desc_init(&op, DN_INFERENCE, DN_AVG_POOL, &src, &dst, kernel, kernel, none, none,
+                                            none))
         return kg_baseline_refuse(err, "onednn", task);
     dn_step *s = kg_dnnl_step(p, &op, NULL, "such pooling", err);
     return s ? add_in_out(p, s, &src, x, &dst, y, err) : -1;
 }
 
 const dn_task kg_dnnl_reductions[] = {
-    {"softmax", prepare_softmax},       {"log_softmax", prepare_softmax}, {"layer_norm", prepare_layer_norm},
-    {"batch_norm", prepare_batch_norm}, {"sum", prepare_reduction},       {"mean", prepare_reduction},
-    {"adaptive_avg_pool2d", prepare_pool}, {NULL, NULL},
+    {"softmax", prepare_softmax},
+    {"log_softmax", prepare_softmax},
+    {"layer_norm", prepare_layer_norm},
+    {"batch_norm", prepare_batch_norm},
+    {"sum", prepare_reduction},
+    {"mean", prepare_reduction},
+    {"adaptive_avg_pool2d", prepare_pool},
+    {NULL, NULL},
 };

@@ -11,8 +11,8 @@ typedef void (*sgemm_fn)(int order, int ta, int tb, int m, int n, int k, float a
                          const float *b, int ldb, float beta, float *c, int ldc);
 typedef void (*dgemm_fn)(int order, int ta, int tb, int m, int n, int k, double alpha, const double *a, int lda,
                          const double *b, int ldb, double beta, double *c, int ldc);
-typedef void (*sgemv_fn)(int order, int t, int m, int n, float alpha, const float *a, int lda, const float *x,
-                         int incx, float beta, float *y, int incy);
+typedef void (*sgemv_fn)(int order, int t, int m, int n, float alpha, const float *a, int lda, const float *x, int incx,
+                         float beta, float *y, int incy);
 typedef void (*dgemv_fn)(int order, int t, int m, int n, double alpha, const double *a, int lda, const double *x,
                          int incx, double beta, double *y, int incy);
 typedef void (*threads_fn)(int n);
@@ -102,8 +102,7 @@ static operand as_matrix(const kg_run_tensor *t, bool left) {
 static void batch_steps(operand *m, int batch_ndim) {
     const kg_tensor *d = &m->from->desc;
     const int own = d->ndim > 2 ? d->ndim - 2 : 0;
-    for (int i = 0; i < own; i++)
-        m->batch_step[batch_ndim - own + i] = d->shape[i] == 1 ? 0 : d->stride[i];
+    for (int i = 0; i < own; i++) m->batch_step[batch_ndim - own + i] = d->shape[i] == 1 ? 0 : d->stride[i];
 }
 
 static int prepare_batches(openblas *s) {
@@ -181,15 +180,14 @@ static void multiply(const openblas *s, const void *a, const void *b, void *c) {
         const bool t = s->a.trans == TRANS;
         const int rows = t ? k : m, cols = t ? m : k, step = s->b.rows > 1 ? (int)s->b.row_step : 1;
         if (wide) s->dgemv(ROW_MAJOR, s->a.trans, rows, cols, s->alpha, a, s->a.ld, b, step, s->beta, c, 1);
-        else
-            s->sgemv(ROW_MAJOR, s->a.trans, rows, cols, (float)s->alpha, a, s->a.ld, b, step, (float)s->beta, c, 1);
+        else s->sgemv(ROW_MAJOR, s->a.trans, rows, cols, (float)s->alpha, a, s->a.ld, b, step, (float)s->beta, c, 1);
         return;
     }
     if (wide)
         s->dgemm(ROW_MAJOR, s->a.trans, s->b.trans, m, n, k, s->alpha, a, s->a.ld, b, s->b.ld, s->beta, c, s->ldc);
     else
-        s->sgemm(ROW_MAJOR, s->a.trans, s->b.trans, m, n, k, (float)s->alpha, a, s->a.ld, b, s->b.ld, (float)s->beta,
-                 c, s->ldc);
+        s->sgemm(ROW_MAJOR, s->a.trans, s->b.trans, m, n, k, (float)s->alpha, a, s->a.ld, b, s->b.ld, (float)s->beta, c,
+                 s->ldc);
 }
 
 static int call(void *self, int slot, kg_error *err) {

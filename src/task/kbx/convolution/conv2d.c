@@ -3,12 +3,12 @@
 // input (N, C, H, W) or (C, H, W), weight (O, C / groups, R, S). padding is ints or, in Python, 'valid' or 'same'.
 //
 // How padding crosses to C: always as ints, the zeros before the first row and column. How many follow the last ones
-// is said by the shape of out: an element outside the input is zero. 'valid' is 0. 'same' is dilation (R - 1) / 2 rounded
-// down: where that total is odd, PyTorch puts the odd zero behind. So a kernel never sees the text.
+// is said by the shape of out: an element outside the input is zero. 'valid' is 0. 'same' is dilation (R - 1) / 2
+// rounded down: where that total is odd, PyTorch puts the odd zero behind. So a kernel never sees the text.
 //
-// Bounds: a product of C / groups * R * S terms (src/oracle/product.c), the zeros outside among them. A Winograd kernel errs
-// more than a direct one (Lavin & Gray, "Fast algorithms for convolutional neural networks", CVPR 2016, table 4: seven times
-// for F(4x4, 3x3)), which may place it at tf32: still right.
+// Bounds: a product of C / groups * R * S terms (src/oracle/product.c), the zeros outside among them. A Winograd kernel
+// with large tiles errs several times more than a direct one (Lavin & Gray, "Fast algorithms for convolutional neural
+// networks", CVPR 2016), which may place it at tf32: still right.
 #include <string.h>
 
 #include "task/products.h"
@@ -80,10 +80,14 @@ static void quick(kg_cases *b) {
     grouped(b, one(b, add(b, DENSE(2, 8, 12, 12), DENSE(8, 1, 3, 3)), "padding", 1), 8);  // depthwise
     add(b, DENSE(2, 65, 7, 7), DENSE(33, 65, 1, 1));
     add(b, kg_tensor_transposed(t, KG_SHAPE(2, 3, 17, 19), 1, 3), DENSE(5, 3, 3, 3));
-    one(b, with_bias(b, add(b, kg_tensor_contiguous(KG_F16, KG_SHAPE(2, 16, 9, 9)),
-                            kg_tensor_contiguous(KG_F16, KG_SHAPE(8, 16, 3, 3)))), "padding", 1);
-    one(b, add(b, kg_tensor_contiguous(KG_BF16, KG_SHAPE(2, 16, 9, 9)),
-               kg_tensor_contiguous(KG_BF16, KG_SHAPE(8, 16, 3, 3))), "padding", 1);
+    one(b,
+        with_bias(b, add(b, kg_tensor_contiguous(KG_F16, KG_SHAPE(2, 16, 9, 9)),
+                         kg_tensor_contiguous(KG_F16, KG_SHAPE(8, 16, 3, 3)))),
+        "padding", 1);
+    one(b,
+        add(b, kg_tensor_contiguous(KG_BF16, KG_SHAPE(2, 16, 9, 9)),
+            kg_tensor_contiguous(KG_BF16, KG_SHAPE(8, 16, 3, 3))),
+        "padding", 1);
     add(b, kg_tensor_contiguous(KG_F64, KG_SHAPE(2, 3, 9, 9)), kg_tensor_contiguous(KG_F64, KG_SHAPE(4, 3, 3, 3)));
 }
 
@@ -93,11 +97,10 @@ static void full(kg_cases *b) {
     one(b, add(b, DENSE(2, 8, 20, 21), DENSE(8, 8, 7, 7)), "padding", 3);
     one(b, add(b, DENSE(2, 8, 20, 21), DENSE(8, 8, 5, 5)), "padding", 2);
     two(b, two(b, add(b, DENSE(1, 4, 23, 29), DENSE(6, 4, 3, 3)), "padding", 2, 0), "dilation", 3, 2);
-    add(b, DENSE(1, 4, 9, 9), DENSE(3, 4, 9, 9));                                  // one output position
+    add(b, DENSE(1, 4, 9, 9), DENSE(3, 4, 9, 9));                                       // one output position
     grouped(b, text(b, add(b, DENSE(1, 12, 10, 11), DENSE(24, 1, 3, 3)), "same"), 12);  // two filters a channel
     add(b, DENSE(1, 256, 10, 10), DENSE(16, 256, 3, 3));
-    add(b, kg_tensor_transposed(t, KG_SHAPE(2, 3, 17, 19), 2, 3),
-        kg_tensor_transposed(t, KG_SHAPE(5, 3, 3, 3), 0, 1));
+    add(b, kg_tensor_transposed(t, KG_SHAPE(2, 3, 17, 19), 2, 3), kg_tensor_transposed(t, KG_SHAPE(5, 3, 3, 3), 0, 1));
     add(b, DENSE(2, 3, 17, 19), DENSE(8, 3, 3, 3))->args[INPUT].fill = KG_OUTLIERS(0, 1);
     one(b, with_bias(b, add(b, DENSE(3, 9, 11), DENSE(4, 3, 3, 3))), "padding", 1);
 }
@@ -232,10 +235,10 @@ static kg_lanes convolve(const conv *v, const place *at) {
             for (int64_t s = 0; s < v->cols; s++) {
                 w[n] = term(v, at, channel, r, s, x[n]);
                 if (++n < KG_TILE) continue;
-                kg_lanes_add(&l, w, (const double (*)[KG_LANES])x, n);
+                kg_lanes_add(&l, w, (const double(*)[KG_LANES])x, n);
                 n = 0;
             }
-    kg_lanes_add(&l, w, (const double (*)[KG_LANES])x, n);
+    kg_lanes_add(&l, w, (const double(*)[KG_LANES])x, n);
     return l;
 }
 
@@ -262,7 +265,8 @@ static double terms(const kg_case *c) {
 }
 
 static void work(const kg_task *t, const kg_case *c, kg_work *w) {
-    *w = (kg_work){.bytes_read = (double)kg_case_input_bytes(c, t), .bytes_written = (double)kg_case_output_bytes(c, t)};
+    *w =
+        (kg_work){.bytes_read = (double)kg_case_input_bytes(c, t), .bytes_written = (double)kg_case_output_bytes(c, t)};
     // Products with zeros outside the input count: the field's convention.
     w->ops[kg_product_unit(c->outs[0].dtype)] = 2 * terms(c) * (double)kg_numel(&c->outs[0]);
 }
@@ -277,7 +281,8 @@ const kg_task kg_task_kbx_conv2d = {
     .suite = "kbx",
     .category = "Convolution",
     .signature = "conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1) -> Tensor",
-    .summary = "2-d cross-correlation of images with filters; padding is ints, 'valid' or 'same' (C gets the zeros in front).",
+    .summary =
+        "2-d cross-correlation of images with filters; padding is ints, 'valid' or 'same' (C gets the zeros in front).",
     .params = params,
     .outputs = kg_outputs_product,
     .lowest = KG_PREC_TF32,
@@ -288,24 +293,25 @@ const kg_task kg_task_kbx_conv2d = {
     .reach = reach,
     .torch_baseline = "F.conv2d",
     .cpu_baseline = "onednn",
-    .c_body = "const int64_t width = kg_dim(out, -1), height = kg_dim(out, -2), filters = kg_dim(out, -3);\n"
-              "const int64_t q = i % width, p = i / width % height, o = i / (width * height) % filters;\n"
-              "const int64_t n = i / (width * height * filters), channels = kg_dim(weight, 1);\n"
-              "const int64_t first = o / (filters / groups) * channels;  // input channel of this group\n"
-              "double sum = bias ? kg_get(bias, o) : 0.0;\n"
-              "for (int64_t c = 0; c < channels; c++)\n"
-              "    for (int64_t r = 0; r < kg_dim(weight, 2); r++)\n"
-              "        for (int64_t s = 0; s < kg_dim(weight, 3); s++) {\n"
-              "            const int64_t y = p * stride->v[0] - padding->v[0] + r * dilation->v[0];\n"
-              "            const int64_t z = q * stride->v[stride->n - 1] - padding->v[padding->n - 1] +\n"
-              "                              s * dilation->v[dilation->n - 1];\n"
-              "            if (y < 0 || y >= kg_dim(input, -2) || z < 0 || z >= kg_dim(input, -1)) continue;\n"
-              "            const int64_t x = (input->ndim == 4 ? n * kg_stride(input, 0) : 0) +\n"
-              "                              (first + c) * kg_stride(input, -3) + y * kg_stride(input, -2) +\n"
-              "                              z * kg_stride(input, -1);\n"
-              "            const int64_t w = o * kg_stride(weight, 0) + c * kg_stride(weight, 1) +\n"
-              "                              r * kg_stride(weight, 2) + s * kg_stride(weight, 3);\n"
-              "            sum += kg_get_at(input, x) * kg_get_at(weight, w);\n"
-              "        }\n"
-              "kg_put(out, i, sum);\n",
+    .c_body =
+        "const int64_t width = kg_dim(out, -1), height = kg_dim(out, -2), filters = kg_dim(out, -3);\n"
+        "const int64_t q = i % width, p = i / width % height, o = i / (width * height) % filters;\n"
+        "const int64_t n = i / (width * height * filters), channels = kg_dim(weight, 1);\n"
+        "const int64_t first = o / (filters / groups) * channels;  // input channel of this group\n"
+        "double sum = bias ? kg_get(bias, o) : 0.0;\n"
+        "for (int64_t c = 0; c < channels; c++)\n"
+        "    for (int64_t r = 0; r < kg_dim(weight, 2); r++)\n"
+        "        for (int64_t s = 0; s < kg_dim(weight, 3); s++) {\n"
+        "            const int64_t y = p * stride->v[0] - padding->v[0] + r * dilation->v[0];\n"
+        "            const int64_t z = q * stride->v[stride->n - 1] - padding->v[padding->n - 1] +\n"
+        "                              s * dilation->v[dilation->n - 1];\n"
+        "            if (y < 0 || y >= kg_dim(input, -2) || z < 0 || z >= kg_dim(input, -1)) continue;\n"
+        "            const int64_t x = (input->ndim == 4 ? n * kg_stride(input, 0) : 0) +\n"
+        "                              (first + c) * kg_stride(input, -3) + y * kg_stride(input, -2) +\n"
+        "                              z * kg_stride(input, -1);\n"
+        "            const int64_t w = o * kg_stride(weight, 0) + c * kg_stride(weight, 1) +\n"
+        "                              r * kg_stride(weight, 2) + s * kg_stride(weight, 3);\n"
+        "            sum += kg_get_at(input, x) * kg_get_at(weight, w);\n"
+        "        }\n"
+        "kg_put(out, i, sum);\n",
 };

@@ -3,12 +3,13 @@
 // layer_norm(relu(input @ weight.T + bias)) over normalized_shape, the last dimensions of the result; None means
 // (out_features,). elementwise_affine makes a fresh weight of ones and bias of zeros, which change nothing.
 //
-// Bounds. The hidden layer h errs by e_j = u l_j + u_acc a_j (src/oracle/product.c); relu passes on at most that, and nothing
-// where h is far below zero. Through y_j = (r_j - m) / s, s = sqrt(var + eps), the errors give
+// Bounds. The hidden layer h errs by e_j = u l_j + u_acc a_j (src/oracle/product.c); relu passes on at most that, and
+// nothing where h is far below zero. Through y_j = (r_j - m) / s, s = sqrt(var + eps), the errors give
 //     dy_j = (e_j - mean(e)) / s - y_j mean(y e) / s,
-// at most (|e_j| + rms(e) (1 + |y_j|)) / s by Cauchy-Schwarz, since rms(y) <= 1. Of l_j only the part that truncated inputs
-// shift all one way keeps its size in a mean over n elements; the rest is independent and shrinks by sqrt(n). Summing for
-// the mean and the variance adds its own: a variance from sums of squares is honest here, because a relu's output has a mean no larger than its spread.
+// at most (|e_j| + rms(e) (1 + |y_j|)) / s by Cauchy-Schwarz, since rms(y) <= 1. Of l_j only the part that truncated
+// inputs shift all one way keeps its size in a mean over n elements; the rest is independent and shrinks by sqrt(n).
+// Summing for the mean and the variance adds its own: a variance from sums of squares is honest here, because a relu's
+// output has a mean no larger than its spread.
 #include <stdlib.h>
 
 #include "base/parallel.h"
@@ -20,7 +21,12 @@ static const kg_param params[] = {
     {.name = "bias", .kind = KG_P_TENSOR, .optional = true, .nullable = true, .keyword = true},
     {.name = "normalized_shape", .kind = KG_P_INTS, .optional = true, .nullable = true, .keyword = true},
     {.name = "eps", .kind = KG_P_FLOAT, .optional = true, .keyword = true, .has_default = true, .number = 1e-5},
-    {.name = "elementwise_affine", .kind = KG_P_BOOL, .optional = true, .keyword = true, .has_default = true, .number = 1},
+    {.name = "elementwise_affine",
+     .kind = KG_P_BOOL,
+     .optional = true,
+     .keyword = true,
+     .has_default = true,
+     .number = 1},
     {.name = NULL}};
 enum { INPUT, WEIGHT, BIAS, NORMALIZED, EPS };
 
@@ -52,9 +58,9 @@ static void quick(kg_cases *b) {
     over(b, with_bias(b, add(b, DENSE(4, 5), 3)), KG_INTS(3));
     over(b, with_bias(b, add(b, DENSE(33, 65), 129)), KG_INTS(129));
     over(b, add(b, DENSE(17, 40), 31), KG_INTS(31));
-    with_bias(b, add(b, DENSE(17, 40), 31));                                   // normalized_shape None
-    over(b, with_bias(b, add(b, DENSE(2, 5, 33), 20)), KG_INTS(20));           // three dimensions
-    over(b, with_bias(b, add(b, DENSE(2, 5, 33), 20)), KG_INTS(5, 20));        // normalised over two of them
+    with_bias(b, add(b, DENSE(17, 40), 31));                             // normalized_shape None
+    over(b, with_bias(b, add(b, DENSE(2, 5, 33), 20)), KG_INTS(20));     // three dimensions
+    over(b, with_bias(b, add(b, DENSE(2, 5, 33), 20)), KG_INTS(5, 20));  // normalised over two of them
     over(b, with_bias(b, add(b, DENSE(0, 33), 20)), KG_INTS(20));
     over(b, with_bias(b, add(b, DENSE(3, 1), 16)), KG_INTS(16));
     kg_set_float(over(b, with_bias(b, add(b, DENSE(9, 33), 20)), KG_INTS(20)), b->task, "eps", 10);
@@ -69,10 +75,10 @@ static void quick(kg_cases *b) {
 
 static void full(kg_cases *b) {
     const kg_dtype t = KG_F32;
-    over(b, with_bias(b, add(b, DENSE(64), 48)), KG_INTS(48));                 // one row, no batch dimension
+    over(b, with_bias(b, add(b, DENSE(64), 48)), KG_INTS(48));  // one row, no batch dimension
     over(b, with_bias(b, add(b, DENSE(2, 3, 4, 20), 16)), KG_INTS(3, 4, 16));
     over(b, with_bias(b, add(b, DENSE(65, 257), 1025)), KG_INTS(1025));
-    over(b, with_bias(b, add(b, DENSE(5, 64), 1)), KG_INTS(1));                // one feature: zero
+    over(b, with_bias(b, add(b, DENSE(5, 64), 1)), KG_INTS(1));  // one feature: zero
     over(b, with_bias(b, add(b, DENSE(16, 64), 48)), KG_INTS(48))->args[INPUT].fill = KG_OUTLIERS(0, 1);
     over(b, add(b, DENSE(16, 64), 48), KG_INTS(48))->args[INPUT].fill = KG_NORMAL(0, 1e-4);  // eps matters
 }
@@ -117,9 +123,9 @@ static int64_t block_of(const kg_case *c) {
 typedef struct {
     const kg_call *call;
     kg_view x, w, bias;
-    int64_t first;                // output element that the block starts with
-    double *r, *local, *acc;      // relu and its error, per element of the block
-    double *shift;                // the part of local that has one sign for all
+    int64_t first;            // output element that the block starts with
+    double *r, *local, *acc;  // relu and its error, per element of the block
+    double *shift;            // the part of local that has one sign for all
 } hidden;
 
 static kg_lanes dot(const hidden *h, int64_t row_at, int64_t column, int lanes) {
@@ -132,7 +138,7 @@ static kg_lanes dot(const hidden *h, int64_t row_at, int64_t column, int lanes) 
         for (int i = 0; i < lanes; i++)
             kg_load_line(&h->w, (column + i) * h->w.desc.stride[0] + k * h->w.desc.stride[1], h->w.desc.stride[1], n,
                          &tile[0][i], KG_LANES);
-        kg_lanes_add(&l, row, (const double (*)[KG_LANES])tile, n);
+        kg_lanes_add(&l, row, (const double(*)[KG_LANES])tile, n);
     }
     return l;
 }
@@ -166,9 +172,9 @@ static int hidden_range(size_t first, size_t last, void *ctx) {
 
 // ---- the normalisation ----------------------------------------------------------------------------
 typedef struct {
-    double mean, s;                    // s = sqrt(var + eps)
-    double mean_local, rms_acc;        // what the hidden layer's errors may come to in a mean
-    double mean_acc, variance_acc;     // what summing adds to each, units of u_acc
+    double mean, s;                 // s = sqrt(var + eps)
+    double mean_local, rms_acc;     // what the hidden layer's errors may come to in a mean
+    double mean_acc, variance_acc;  // what summing adds to each, units of u_acc
 } norm;
 
 static norm normalise(const hidden *h, int64_t n, double eps) {
@@ -197,16 +203,22 @@ static void element(const hidden *h, const norm *m, int64_t j, kg_ref *ref, size
     const double y = (h->r[j] - m->mean) / m->s, size = fabs(y);
     ref->value[k] = y;
     ref->local[k] = (h->local[j] + m->mean_local * (1 + size) + 2 * fabs(m->mean)) / m->s + KG_LAMBDA * size;
-    ref->acc[k] = (h->acc[j] + m->rms_acc * (1 + size) + m->mean_acc) / m->s +
-                  size * m->variance_acc / (2 * m->s * m->s);
+    ref->acc[k] =
+        (h->acc[j] + m->rms_acc * (1 + size) + m->mean_acc) / m->s + size * m->variance_acc / (2 * m->s * m->s);
 }
 
 static int oracle(const kg_call *call, kg_ref *ref) {
     const int64_t n = block_of(call->c);
     double *space = malloc(4 * (size_t)n * sizeof *space + 1);
     if (!space) return -1;
-    hidden h = {.call = call, .x = kg_call_view(call, "input"), .w = kg_call_view(call, "weight"),
-                .bias = kg_call_view(call, "bias"), .first = -1, .r = space, .local = space + n, .acc = space + 2 * n,
+    hidden h = {.call = call,
+                .x = kg_call_view(call, "input"),
+                .w = kg_call_view(call, "weight"),
+                .bias = kg_call_view(call, "bias"),
+                .first = -1,
+                .r = space,
+                .local = space + n,
+                .acc = space + 2 * n,
                 .shift = space + 3 * n};
     norm m = {0};
     for (size_t k = 0; k < ref->n; k++) {
@@ -226,7 +238,8 @@ static int oracle(const kg_call *call, kg_ref *ref) {
 
 static void work(const kg_task *t, const kg_case *c, kg_work *w) {
     const double n = (double)kg_numel(&c->outs[0]), k = (double)c->args[WEIGHT].tensor.shape[1];
-    *w = (kg_work){.bytes_read = (double)kg_case_input_bytes(c, t), .bytes_written = (double)kg_case_output_bytes(c, t)};
+    *w =
+        (kg_work){.bytes_read = (double)kg_case_input_bytes(c, t), .bytes_written = (double)kg_case_output_bytes(c, t)};
     w->ops[kg_product_unit(c->outs[0].dtype)] = 2 * n * k;
 }
 
@@ -239,9 +252,11 @@ const kg_task kg_task_kbx_fused_layer_norm_relu_linear = {
     .name = "fused_layer_norm_relu_linear",
     .suite = "kbx",
     .category = "Fusion",
-    .signature = "fused_layer_norm_relu_linear(input, weight, bias=None, normalized_shape=None, eps=1e-5, "
-                 "elementwise_affine=True) -> Tensor",
-    .summary = "A linear layer, ReLU, then layer norm over the last dimensions (None: over out_features) without weights.",
+    .signature =
+        "fused_layer_norm_relu_linear(input, weight, bias=None, normalized_shape=None, eps=1e-5, "
+        "elementwise_affine=True) -> Tensor",
+    .summary =
+        "A linear layer, ReLU, then layer norm over the last dimensions (None: over out_features) without weights.",
     .params = params,
     .outputs = kg_outputs_product,
     .lowest = KG_PREC_TF32,
@@ -256,25 +271,26 @@ const kg_task kg_task_kbx_fused_layer_norm_relu_linear = {
         "(normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape), eps=eps)",
     .cpu_baseline = "onednn",
     .c_items = "kg_elements(out) / kg_dim(weight, 0)",
-    .c_body = "// Item i is a row of the linear layer; the first row of a normalised block does the whole block.\n"
-              "const int64_t features = kg_dim(weight, 0), k = kg_dim(weight, 1), first = i * features;\n"
-              "int64_t n = features;\n"
-              "if (normalized_shape) {\n"
-              "    n = 1;\n"
-              "    for (int64_t d = 0; d < normalized_shape->n; d++) n *= normalized_shape->v[d];\n"
-              "}\n"
-              "if (first % n) return;\n"
-              "double sum = 0, squares = 0;\n"
-              "for (int64_t e = first; e < first + n; e++) {\n"
-              "    const int64_t row = e / features, column = e % features;\n"
-              "    double h = bias ? kg_get(bias, column) : 0.0;\n"
-              "    for (int64_t m = 0; m < k; m++) h += kg_get(input, row * k + m) * kg_get(weight, column * k + m);\n"
-              "    kg_put(out, e, h > 0 || h != h ? h : 0.0);\n"
-              "    sum += kg_get(out, e);\n"
-              "}\n"
-              "const double mean = sum / (double)n;\n"
-              "for (int64_t e = first; e < first + n; e++)\n"
-              "    squares += (kg_get(out, e) - mean) * (kg_get(out, e) - mean);\n"
-              "const double scale = 1.0 / sqrt(squares / (double)n + eps);\n"
-              "for (int64_t e = first; e < first + n; e++) kg_put(out, e, (kg_get(out, e) - mean) * scale);\n",
+    .c_body =
+        "// Item i is a row of the linear layer; the first row of a normalised block does the whole block.\n"
+        "const int64_t features = kg_dim(weight, 0), k = kg_dim(weight, 1), first = i * features;\n"
+        "int64_t n = features;\n"
+        "if (normalized_shape) {\n"
+        "    n = 1;\n"
+        "    for (int64_t d = 0; d < normalized_shape->n; d++) n *= normalized_shape->v[d];\n"
+        "}\n"
+        "if (first % n) return;\n"
+        "double sum = 0, squares = 0;\n"
+        "for (int64_t e = first; e < first + n; e++) {\n"
+        "    const int64_t row = e / features, column = e % features;\n"
+        "    double h = bias ? kg_get(bias, column) : 0.0;\n"
+        "    for (int64_t m = 0; m < k; m++) h += kg_get(input, row * k + m) * kg_get(weight, column * k + m);\n"
+        "    kg_put(out, e, h > 0 || h != h ? h : 0.0);\n"
+        "    sum += kg_get(out, e);\n"
+        "}\n"
+        "const double mean = sum / (double)n;\n"
+        "for (int64_t e = first; e < first + n; e++)\n"
+        "    squares += (kg_get(out, e) - mean) * (kg_get(out, e) - mean);\n"
+        "const double scale = 1.0 / sqrt(squares / (double)n + eps);\n"
+        "for (int64_t e = first; e < first + n; e++) kg_put(out, e, (kg_get(out, e) - mean) * scale);\n",
 };

@@ -1,7 +1,7 @@
 // addmm(input, mat1, mat2, *, beta=1, alpha=1, out=None) -> Tensor
 //
-// beta * input + alpha * (mat1 @ mat2); input broadcasts to the product's shape. With beta 0 input is not looked at: a NaN in
-// it does not show.
+// beta * input + alpha * (mat1 @ mat2); input broadcasts to the product's shape. With beta 0 input is not looked at: a
+// NaN in it does not show.
 #include "task/products.h"
 
 static const kg_param params[] = {
@@ -31,17 +31,17 @@ static kg_case *scaled(kg_cases *b, kg_dtype t, double beta, double alpha) {
     return c;
 }
 
-#define DENSE(...) kg_tensor_contiguous(t, KG_SHAPE(__VA_ARGS__))
+#define DENSE(...)   kg_tensor_contiguous(t, KG_SHAPE(__VA_ARGS__))
 #define TURNED(m, n) kg_tensor_transposed(t, KG_SHAPE(m, n), 0, 1)
 static void quick(kg_cases *b) {
     const kg_dtype t = KG_F32;
     add(b, DENSE(17, 9), DENSE(17, 33), DENSE(33, 9));
     add(b, DENSE(1, 1), DENSE(1, 1), DENSE(1, 1));
-    add(b, DENSE(9), DENSE(17, 33), DENSE(33, 9));       // a row
-    add(b, DENSE(17, 1), DENSE(17, 33), DENSE(33, 9));   // a column
+    add(b, DENSE(9), DENSE(17, 33), DENSE(33, 9));      // a row
+    add(b, DENSE(17, 1), DENSE(17, 33), DENSE(33, 9));  // a column
     add(b, kg_tensor_contiguous(t, 0, NULL), DENSE(17, 33), DENSE(33, 9));
     add(b, TURNED(65, 31), TURNED(65, 129), TURNED(129, 31));
-    add(b, DENSE(5, 4), DENSE(5, 0), DENSE(0, 4));       // beta * input alone
+    add(b, DENSE(5, 4), DENSE(5, 0), DENSE(0, 4));  // beta * input alone
     add(b, DENSE(0, 4), DENSE(0, 3), DENSE(3, 4));
     add(b, DENSE(130, 66), DENSE(130, 257), DENSE(257, 66));
     scaled(b, t, 0.5, -2);
@@ -112,7 +112,8 @@ static int oracle(const kg_call *call, kg_ref *ref) {
 
 static void work(const kg_task *t, const kg_case *c, kg_work *w) {
     const double n = (double)kg_numel(&c->outs[0]), k = (double)c->args[1].tensor.shape[1];
-    *w = (kg_work){.bytes_read = (double)kg_case_input_bytes(c, t), .bytes_written = (double)kg_case_output_bytes(c, t)};
+    *w =
+        (kg_work){.bytes_read = (double)kg_case_input_bytes(c, t), .bytes_written = (double)kg_case_output_bytes(c, t)};
     w->ops[kg_product_unit(c->outs[0].dtype)] = 2 * n * k;
 }
 
@@ -137,10 +138,11 @@ const kg_task kg_task_kbx_addmm = {
     .reach = reach,
     .torch_baseline = "torch.addmm",
     .cpu_baseline = "openblas",
-    .c_body = "const int64_t n = kg_dim(out, 1), row = i / n, col = i % n;\n"
-              "const int64_t a = row * kg_stride(mat1, 0), b = col * kg_stride(mat2, 1);\n"
-              "double sum = 0;\n"
-              "for (int64_t k = 0; k < kg_dim(mat1, 1); k++)\n"
-              "    sum += kg_get_at(mat1, a + k * kg_stride(mat1, 1)) * kg_get_at(mat2, b + k * kg_stride(mat2, 0));\n"
-              "kg_put(out, i, alpha * sum + (beta == 0 ? 0.0 : beta * kg_get_broadcast(input, out, i)));\n",
+    .c_body =
+        "const int64_t n = kg_dim(out, 1), row = i / n, col = i % n;\n"
+        "const int64_t a = row * kg_stride(mat1, 0), b = col * kg_stride(mat2, 1);\n"
+        "double sum = 0;\n"
+        "for (int64_t k = 0; k < kg_dim(mat1, 1); k++)\n"
+        "    sum += kg_get_at(mat1, a + k * kg_stride(mat1, 1)) * kg_get_at(mat2, b + k * kg_stride(mat2, 0));\n"
+        "kg_put(out, i, alpha * sum + (beta == 0 ? 0.0 : beta * kg_get_broadcast(input, out, i)));\n",
 };

@@ -1,14 +1,14 @@
 // Adam(params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False, foreach=None, maximize=False,
 //      capturable=False, differentiable=False, fused=None) -> Optimizer
 //
-// Python: Adam([param], lr=..., ...), then step() with param.grad set. C and CUDA update in place and get what an optimizer
-// object keeps: the moments, zero before the first call, and which call this is on them (1, 2, ...). foreach, capturable,
-// differentiable and fused choose an implementation and change no value.
+// Python: Adam([param], lr=..., ...), then step() with param.grad set. C and CUDA update in place and get what an
+// optimizer object keeps: the moments, zero before the first call, and which call this is on them (1, 2, ...). foreach,
+// capturable, differentiable and fused choose an implementation and change no value.
 //
 // Before every call of a case params and grads get new values; the moments live on. The oracle replays the chain.
 //
-// Bounds: first-order error propagation through the moments. Coefficients count: 1 - beta formed in float32 from a float32 beta
-// has a relative error of u beta / (1 - beta), 500 u for 0.999, and so has 1 - beta^t.
+// Bounds: first-order error propagation through the moments. Coefficients count: 1 - beta formed in float32 from a
+// float32 beta has a relative error of u beta / (1 - beta), 500 u for 0.999, and so has 1 - beta^t.
 #include <math.h>
 
 #include "oracle/oracle.h"
@@ -102,7 +102,8 @@ static int cases(kg_cases *b) {
         return 0;
     }
     const bool cuda = b->level == KG_TIMED_CUDA;
-    for (int64_t n = cuda ? 1 << 12 : 1 << 14; n <= (cuda ? 1 << 27 : 1 << 23); n *= cuda ? 2 : 8) line(b, KG_F32, n, 2);
+    for (int64_t n = cuda ? 1 << 12 : 1 << 14; n <= (cuda ? 1 << 27 : 1 << 23); n *= cuda ? 2 : 8)
+        line(b, KG_F32, n, 2);
     return 0;
 }
 
@@ -123,14 +124,14 @@ typedef struct {
 
 // The moments of one element after some calls, and their errors in units of u.
 typedef struct {
-    double m, v, top;          // top: largest v so far
+    double m, v, top;  // top: largest v so far
     double m_error, v_error, top_error;
     int64_t steps;
 } moments;
 
 static options read_options(const kg_case *c) {
-    return (options){c->args[BETAS].floats[0], c->args[BETAS].floats[1], c->args[LR].f, c->args[EPS].f,
-                     c->args[DECAY].f, c->args[AMSGRAD].i != 0, c->args[MAXIMIZE].i != 0};
+    return (options){c->args[BETAS].floats[0], c->args[BETAS].floats[1], c->args[LR].f,           c->args[EPS].f,
+                     c->args[DECAY].f,         c->args[AMSGRAD].i != 0,  c->args[MAXIMIZE].i != 0};
 }
 
 static void advance(moments *s, const options *o, double p, double grad) {
@@ -139,7 +140,8 @@ static void advance(moments *s, const options *o, double p, double grad) {
     s->m = o->beta1 * s->m + (1 - o->beta1) * g;
     s->m_error = o->beta1 * s->m_error + (1 - o->beta1) * (g_error + 2 * fabs(g)) + o->beta1 * fabs(g) + 2 * fabs(s->m);
     s->v = o->beta2 * s->v + (1 - o->beta2) * g * g;
-    s->v_error = o->beta2 * s->v_error + (1 - o->beta2) * (2 * fabs(g) * g_error + 3 * g * g) + o->beta2 * g * g + 2 * s->v;
+    s->v_error =
+        o->beta2 * s->v_error + (1 - o->beta2) * (2 * fabs(g) * g_error + 3 * g * g) + o->beta2 * g * g + 2 * s->v;
     if (s->v > s->top) s->top = s->v;
     if (s->v_error > s->top_error) s->top_error = s->v_error;
     s->steps++;
@@ -159,9 +161,10 @@ static kg_point step(const moments *s, const options *o, double p) {
     const double root = sqrt(v / c2), denominator = root + o->eps;
     const double root_error = v > 0 ? root * (v_error / (2 * v) + relative2 / 2 + 2) : 0;
     const double update = o->lr / c1 * s->m / denominator;
-    const double error = fabs(o->lr) / c1 * (s->m_error / denominator +
-                         fabs(s->m) * (root_error + 2 * o->eps) / (denominator * denominator)) +
-                         fabs(update) * (relative1 + 4);
+    const double error =
+        fabs(o->lr) / c1 *
+            (s->m_error / denominator + fabs(s->m) * (root_error + 2 * o->eps) / (denominator * denominator)) +
+        fabs(update) * (relative1 + 4);
     return (kg_point){p - update, 2 * fabs(p) + 2 * error};
 }
 
@@ -186,8 +189,8 @@ static int oracle(const kg_call *call, kg_ref *ref) {
 
 // The moments are read and written at every step.
 static void work(const kg_task *t, const kg_case *c, kg_work *w) {
-    const double n = (double)kg_numel(&c->args[PARAMS].tensor), moments_bytes = n * (double)kg_dtype_size(c->args[PARAMS].tensor.dtype) *
-                     (c->args[AMSGRAD].i ? 3 : 2);
+    const double n = (double)kg_numel(&c->args[PARAMS].tensor),
+                 moments_bytes = n * (double)kg_dtype_size(c->args[PARAMS].tensor.dtype) * (c->args[AMSGRAD].i ? 3 : 2);
     *w = (kg_work){.bytes_read = (double)kg_case_input_bytes(c, t) + moments_bytes,
                    .bytes_written = (double)kg_case_output_bytes(c, t) + moments_bytes};
     w->ops[kg_plain_unit(c->args[PARAMS].tensor.dtype)] = 12 * n;
@@ -203,8 +206,9 @@ const kg_task kg_task_kbx_Adam = {
     .name = "Adam",
     .suite = "kbx",
     .category = "Optimizer",
-    .signature = "Adam(params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False, foreach=None, "
-                 "maximize=False, capturable=False, differentiable=False, fused=None) -> Optimizer",
+    .signature =
+        "Adam(params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False, foreach=None, "
+        "maximize=False, capturable=False, differentiable=False, fused=None) -> Optimizer",
     .summary = "Adam steps: Python makes the optimizer and calls step(); C updates params and the moments in place.",
     .params = params,
     .outputs = outputs,
@@ -217,18 +221,19 @@ const kg_task kg_task_kbx_Adam = {
     .reach = reach,
     .torch_baseline = "torch.optim.Adam",
     .c_items = "kg_elements(params)",
-    .c_body = "const double beta1 = betas->v[0], beta2 = betas->v[1], p = kg_get(params, i);\n"
-              "const double g = (maximize ? -1.0 : 1.0) * kg_get(grads, i) + weight_decay * p;\n"
-              "const double m = beta1 * kg_get(exp_avg, i) + (1.0 - beta1) * g;\n"
-              "const double v = beta2 * kg_get(exp_avg_sq, i) + (1.0 - beta2) * g * g;\n"
-              "kg_put(exp_avg, i, m);\n"
-              "kg_put(exp_avg_sq, i, v);\n"
-              "double largest = v;\n"
-              "if (amsgrad) {\n"
-              "    largest = fmax(v, kg_get(max_exp_avg_sq, i));\n"
-              "    kg_put(max_exp_avg_sq, i, largest);\n"
-              "}\n"
-              "const double root = sqrt(largest / (1.0 - pow(beta2, (double)call_number)));\n"
-              "const double rate = lr / (1.0 - pow(beta1, (double)call_number));\n"
-              "kg_put(params, i, p - rate * m / (root + eps));\n",
+    .c_body =
+        "const double beta1 = betas->v[0], beta2 = betas->v[1], p = kg_get(params, i);\n"
+        "const double g = (maximize ? -1.0 : 1.0) * kg_get(grads, i) + weight_decay * p;\n"
+        "const double m = beta1 * kg_get(exp_avg, i) + (1.0 - beta1) * g;\n"
+        "const double v = beta2 * kg_get(exp_avg_sq, i) + (1.0 - beta2) * g * g;\n"
+        "kg_put(exp_avg, i, m);\n"
+        "kg_put(exp_avg_sq, i, v);\n"
+        "double largest = v;\n"
+        "if (amsgrad) {\n"
+        "    largest = fmax(v, kg_get(max_exp_avg_sq, i));\n"
+        "    kg_put(max_exp_avg_sq, i, largest);\n"
+        "}\n"
+        "const double root = sqrt(largest / (1.0 - pow(beta2, (double)call_number)));\n"
+        "const double rate = lr / (1.0 - pow(beta1, (double)call_number));\n"
+        "kg_put(params, i, p - rate * m / (root + eps));\n",
 };

@@ -6,12 +6,12 @@
 //     out[i,j] = s_i t_j sum_k qx qw                                           accumulated exactly, in int32
 // A row of zeros gives zeros. Values beyond 127 cannot occur; both ways of rounding ties are right.
 //
-// Bounds. An honest kernel's scale and quotient are float32: x / s errs by at most 8 u |x / s| (division, reciprocal and fast
-// division alike). So its integer is ours, except where x / s lies that near to a tie; there it may be one off, which moves the
-// sum by the other factor's integer. About one element in 10^5 is that near. So
-//     |error| <= s t (sum over near ties in the row of |qw| + in the column of |qx| + in both of 1)  +  a few roundings,
-// for most outputs the roundings alone: 1e-6 of the value. A float product differs from the quantised one by one per cent, a
-// truncating quantiser by more: both fail nearly everywhere.
+// Bounds. An honest kernel's scale and quotient are float32: x / s errs by at most 8 u |x / s| (division, reciprocal
+// and fast division alike). So its integer is ours, except where x / s lies that near to a tie; there it may be one
+// off, which moves the sum by the other factor's integer. About one element in 10^5 is that near. So
+//     |error| <= s t (sum of |qw| over the row's near ties + of |qx| over the column's + number of both at once)
+// and a few roundings: for most outputs the roundings alone, 1e-6 of the value. A float product differs from the
+// quantised one by one per cent, a truncating quantiser by more: both fail nearly everywhere.
 #include <stdlib.h>
 
 #include "task/products.h"
@@ -134,7 +134,8 @@ static int oracle(const kg_call *call, kg_ref *ref) {
 }
 
 static void work(const kg_task *t, const kg_case *c, kg_work *w) {
-    *w = (kg_work){.bytes_read = (double)kg_case_input_bytes(c, t), .bytes_written = (double)kg_case_output_bytes(c, t)};
+    *w =
+        (kg_work){.bytes_read = (double)kg_case_input_bytes(c, t), .bytes_written = (double)kg_case_output_bytes(c, t)};
     w->ops[KG_U_INT8] = 2 * (double)kg_numel(&c->outs[0]) * (double)c->args[0].tensor.shape[1];
 }
 
@@ -148,7 +149,7 @@ const kg_task kg_task_kbx_matmul_w8a8 = {
     .suite = "kbx",
     .category = "Quantization",
     .signature = "matmul_w8a8(input: Tensor, weight: Tensor) -> Tensor",
-    .summary = "Product through int8: scales absmax/127 per input row and per weight column, rounded, summed exactly, scaled back.",
+    .summary = "Product through int8: scales absmax/127 by input row and weight column, exact sums.",
     .params = params,
     .outputs = kg_outputs_product,
     .lowest = KG_PREC_FP32,
@@ -158,23 +159,25 @@ const kg_task kg_task_kbx_matmul_w8a8 = {
     .work = work,
     .reach = reach,
     // The library's int8 product wants the right operand column by column.
-    .torch_baseline = "lambda input, weight: (lambda s, t: torch._int_mm((input / s).round().to(torch.int8), "
-                      "(weight / t).round().to(torch.int8).t().contiguous().t()).float() * s * t)("
-                      "input.abs().amax(1, keepdim=True) / 127, weight.abs().amax(0, keepdim=True) / 127)",
+    .torch_baseline =
+        "lambda input, weight: (lambda s, t: torch._int_mm((input / s).round().to(torch.int8), "
+        "(weight / t).round().to(torch.int8).t().contiguous().t()).float() * s * t)("
+        "input.abs().amax(1, keepdim=True) / 127, weight.abs().amax(0, keepdim=True) / 127)",
     .c_items = "kg_dim(out, 0)",
-    .c_body = "// Item i is a row.\n"
-              "double s = 0;\n"
-              "for (int64_t k = 0; k < kg_dim(input, 1); k++) s = fmax(s, fabs(kg_get(input, i * kg_dim(input, 1) + k)));\n"
-              "s /= 127.0;\n"
-              "for (int64_t j = 0; j < kg_dim(weight, 1); j++) {\n"
-              "    double t = 0;\n"
-              "    for (int64_t k = 0; k < kg_dim(weight, 0); k++)\n"
-              "        t = fmax(t, fabs(kg_get(weight, k * kg_dim(weight, 1) + j)));\n"
-              "    t /= 127.0;\n"
-              "    int64_t sum = 0;\n"
-              "    for (int64_t k = 0; s > 0 && t > 0 && k < kg_dim(weight, 0); k++)\n"
-              "        sum += (int64_t)rint(kg_get(input, i * kg_dim(input, 1) + k) / s) *\n"
-              "               (int64_t)rint(kg_get(weight, k * kg_dim(weight, 1) + j) / t);\n"
-              "    kg_put(out, i * kg_dim(weight, 1) + j, (double)sum * s * t);\n"
-              "}\n",
+    .c_body =
+        "// Item i is a row.\n"
+        "double s = 0;\n"
+        "for (int64_t k = 0; k < kg_dim(input, 1); k++) s = fmax(s, fabs(kg_get(input, i * kg_dim(input, 1) + k)));\n"
+        "s /= 127.0;\n"
+        "for (int64_t j = 0; j < kg_dim(weight, 1); j++) {\n"
+        "    double t = 0;\n"
+        "    for (int64_t k = 0; k < kg_dim(weight, 0); k++)\n"
+        "        t = fmax(t, fabs(kg_get(weight, k * kg_dim(weight, 1) + j)));\n"
+        "    t /= 127.0;\n"
+        "    int64_t sum = 0;\n"
+        "    for (int64_t k = 0; s > 0 && t > 0 && k < kg_dim(weight, 0); k++)\n"
+        "        sum += (int64_t)rint(kg_get(input, i * kg_dim(input, 1) + k) / s) *\n"
+        "               (int64_t)rint(kg_get(weight, k * kg_dim(weight, 1) + j) / t);\n"
+        "    kg_put(out, i * kg_dim(weight, 1) + j, (double)sum * s * t);\n"
+        "}\n",
 };

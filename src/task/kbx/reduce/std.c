@@ -51,7 +51,8 @@ static void quick(kg_cases *b) {
     over(b, add(b, F32(17, 1000)), KG_INTS(1))->args[INPUT].fill = KG_NORMAL(1000, 1);
     over(b, add(b, F32(17, 1000)), KG_INTS(1))->args[INPUT].fill = KG_NORMAL(10000, 1);
     over(b, add(b, F32(64, 33)), KG_INTS(1))->args[INPUT].fill = KG_OUTLIERS(0.5, 1);
-    over(b, add(b, F32(300, 3)), KG_INTS(1))->args[INPUT].fill = KG_SPECIALS(0.5, 1);
+    // No largest finite values, whose squares overflow in float32 and not in every honest kernel.
+    over(b, add(b, F32(9, 3)), KG_INTS(1))->args[INPUT].fill = (kg_fill){KG_FILL_CONST, INFINITY, 0};
     kg_set_tensor(over(b, add(b, F32(9, 43)), KG_INTS(0)), b->task, "out", KG_F32, KG_SHAPE(43), KG_NORMAL(0, 1));
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         over(b, add(b, kg_tensor_contiguous(others[i], KG_SHAPE(17, 1027))), KG_INTS(1));
