@@ -88,13 +88,31 @@ static int theirs_or_ours(kg_trial *t, const char *step, kg_error *why, kg_error
     return theirs ? 1 : -1;
 }
 
+static void keep_named(kg_cases *b, const char *name) {
+    size_t kept = 0;
+    for (size_t i = 0; i < b->n; i++)
+        if (strcmp(b->items[i].name, name) == 0) b->items[kept++] = b->items[i];
+        else free(b->items[i].name);
+    b->n = kept;
+}
+
+// --case: that one, whether it is a correctness case or a timed size.
+static int keep_only(kg_trial *t, const char *name, kg_error *err) {
+    keep_named(&t->cases, name);
+    keep_named(&t->sizes, name);
+    if (t->cases.n) keep_named(&t->sizes, "");
+    if (t->cases.n || t->sizes.n) return 0;
+    return kg_fail(err, KG_ERR_USAGE, "task %s has no case '%s' here: `kgate run --cases full` prints the names it fails",
+                   t->task->name, name);
+}
+
 static int list_cases(kg_trial *t, kg_error *err) {
     const kg_judge_options *o = &t->judge->o;
     bool cpu = strcmp(t->judge->info.kind, "cpu") == 0;
     if (kg_task_cases(t->task, o->full ? KG_CASES_FULL : KG_CASES_QUICK, &t->cases, err)) return -1;
-    if (o->check_only) return 0;
-    if (kg_task_cases(t->task, cpu ? KG_TIMED_CPU : KG_TIMED_CUDA, &t->sizes, err)) return -1;
+    if (!o->check_only && kg_task_cases(t->task, cpu ? KG_TIMED_CPU : KG_TIMED_CUDA, &t->sizes, err)) return -1;
     for (size_t i = 0; i < t->sizes.n; i++) t->sizes.items[i].timed = true;
+    if (o->case_only) return keep_only(t, o->case_only, err);
     kg_trial_choose_sizes(t);
     return 0;
 }

@@ -52,8 +52,8 @@ static char *replay(const kg_trial *t, const kg_case *c) {
     for (const char *p = t->cand->path; *p; p++)
         if (strchr(" '\"\\$`&|;<>()*?[]{}!#~\n\t", *p)) kg_text_add(&line, *p == '\n' ? "$'\\n'" : "\\%c", *p);
         else kg_text_add(&line, "%c", *p);
-    kg_text_add(&line, " --task %s --device %s --seed %llu --cases full --check-only --case '%s'", t->task->name,
-                t->judge->info.kind, (unsigned long long)t->judge->o.seed, c->name);
+    kg_text_add(&line, " --task %s --device %s --seed %llu --cases full%s --case '%s'", t->task->name,
+                t->judge->info.kind, (unsigned long long)t->judge->o.seed, c->timed ? "" : " --check-only", c->name);
     return line.data;
 }
 

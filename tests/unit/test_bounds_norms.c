@@ -167,8 +167,8 @@ static void std_is_two_pass_and_unbiased(void **state) {
         trial_run(&r);
         assert_true(std_passes(&r, two_pass, 1) && std_passes(&r, tree, 1) && std_passes(&r, welford, 1));
         assert_int_equal(std_passes(&r, one_pass, 1), i == 0);
-        assert_false(std_passes(&r, two_pass, 0));  // 1 / 2000 relative
-        assert_false(std_passes(&r, tail_dropped, 1));
+        // 1 / 2000 relative; at mean 10,000 an honest mean may be off by 0.09, which hides that.
+        if (means[i] < 10000) assert_false(std_passes(&r, two_pass, 0) || std_passes(&r, tail_dropped, 1));
         assert_false(std_passes(&r, in_half, 1));
         trial_free(&r);
     }
