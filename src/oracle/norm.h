@@ -5,7 +5,7 @@
 #include "oracle/reduce.h"
 
 typedef struct {
-    double mean, mean_acc;    // errors in units of u_acc
+    double mean, mean_acc;  // errors in units of u_acc
     double var, var_acc;
     double eps;
 } kg_norm;
@@ -16,10 +16,11 @@ static inline kg_norm kg_norm_of(const kg_spread *s, double eps) {
     return (kg_norm){s->mean, s->mean_acc, s->m2 / n, kg_spread_variance_acc(s, n), eps};
 }
 
-// The four steps round: KG_LAMBDA. Kernels that fold the constants into x * scale + shift cancel what the subtraction would
-// have: u (|x| + |mean|) scale. Errors of the mean move y as they are, over the deviation; those of the variance by half
-// their share of it. Half precision: z = (x - mean) r may be stored before weight and bias are applied.
-static inline void kg_norm_put(kg_ref *ref, size_t k, bool half, const kg_norm *m, double x, double weight, double bias) {
+// The four steps round: KG_LAMBDA. Kernels that fold the constants into x * scale + shift cancel what the subtraction
+// would have: u (|x| + |mean|) scale. Errors of the mean move y as they are, over the deviation; those of the variance
+// by half their share of it. Half precision: z = (x - mean) r may be stored before weight and bias are applied.
+static inline void kg_norm_put(kg_ref *ref, size_t k, bool half, const kg_norm *m, double x, double weight,
+                               double bias) {
     const double spread2 = m->var + m->eps, r = 1 / sqrt(spread2), z = (x - m->mean) * r, y = z * weight + bias;
     const double size = fabs(z * weight), scale = fabs(weight) * r;
     if (!isfinite(y)) {

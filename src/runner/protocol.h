@@ -13,8 +13,8 @@
 // arenas      {"op","in_bytes","out_bytes"}, fds: inputs (read-only), outputs (read-write)
 //                                                                            {}
 //             Asked again, it replaces (and unmaps) the arenas before.
-// calibrate   {"op","calls","held","flush_bytes","seq","nothing":bool}: a batch of empty calls (a kernel that does nothing;
-//             with "nothing", not even that), before any candidate code is loaded
+// calibrate   {"op","calls","held","flush_bytes","seq","nothing":bool}: a batch of empty calls (a kernel that does
+//             nothing; with "nothing", not even that), before any candidate code is loaded
 //                                                                            enqueued, then {"times":[s...],"host_s"}
 // load        {"op","language","path","entry","task","launch","host_entry"}; entry, launch may be null
 //                                                                            {"entry","seconds","log"}
@@ -44,7 +44,8 @@
 //     outs[0] with alias_first_out has no place of its own: it lies where args[0] lies.
 //
 // When a batch fails, the error is its last answer, whether `enqueued` was said before or not; the judge then releases
-// the hold. A batch collects (copies what the callable allocated into the outs) call by call, before control.done is written.
+// the hold. A batch collects (copies what the callable allocated into the outs) call by call, before
+// control.done is written.
 //
 // A candidate that synchronises inside its call never gets to `enqueued` while held: the judge notices, releases
 // the hold (go = seq), throws the batch away and measures unheld from then on.

@@ -20,9 +20,13 @@ kg_reduction kg_reduction_of(const kg_arg *reduction) {
 bool kg_target_is_classes(const kg_case *c) { return !kg_dtype_is_float(c->args[KG_LOSS_TARGET].tensor.dtype); }
 
 // ---- reductions -------------------------------------------------------------------------------------
-// Kernels may store every term before they add them up: `stored` is a half-precision rounding of each. Errors of the terms are
-// independent and add like a random walk, except those that come from one cause (acc: they do not, so they add).
-typedef struct { kg_sum_t values, weights; double acc, stored2, stored_most; } totals;
+// Kernels may store every term before they add them up: `stored` is a half-precision rounding of each. Errors of the
+// terms are independent and add like a random walk, except those that come from one cause (acc: they do not, so they
+// add).
+typedef struct {
+    kg_sum_t values, weights;
+    double acc, stored2, stored_most;
+} totals;
 
 static void add_term(totals *t, kg_loss_term term) {
     kg_sum_add_point(&t->values, (kg_point){term.value, term.local});
@@ -40,7 +44,8 @@ static void put_total(kg_ref *ref, size_t k, bool half, bool mean, const totals 
     }
     const double weights = mean ? fabs(value) * kg_sum_acc(&t->weights) / by : 0;
     kg_ref_put(ref, k, half, value, kg_sum_local(&t->values) / by + 4 * fabs(value),
-               (4 * sqrt(t->stored2) + 2 * t->stored_most) / by + fabs(value), (kg_sum_acc(&t->values) + t->acc) / by + weights);
+               (4 * sqrt(t->stored2) + 2 * t->stored_most) / by + fabs(value),
+               (kg_sum_acc(&t->values) + t->acc) / by + weights);
 }
 
 void kg_loss_ref(kg_ref *ref, kg_reduction reduction, bool half, int64_t terms, kg_loss_fn f, void *ctx) {
@@ -90,7 +95,7 @@ static kg_case *probable(kg_cases *b, kg_case *c) {
 static void quick(kg_cases *b, kg_fill fill) {
     static const kg_dtype others[] = {KG_F16, KG_BF16, KG_F64};
     add(b, fill, F32(1, 3));
-    add(b, fill, F32(17));                                               // one sample, no batch
+    add(b, fill, F32(17));  // one sample, no batch
     add(b, fill, F32(33, 10));
     reduced(b, add(b, fill, F32(33, 10)), "none");
     reduced(b, add(b, fill, F32(33, 10)), "sum");
@@ -99,8 +104,8 @@ static void quick(kg_cases *b, kg_fill fill) {
     ignoring(b, add(b, fill, F32(65, 4)), 1);
     ignoring(b, reduced(b, weighted(b, add(b, fill, F32(65, 4))), "sum"), 1);
     reduced(b, ignoring(b, add(b, fill, F32(65, 4)), 2), "none");
-    ignoring(b, add(b, fill, F32(9, 1)), 0);                             // all ignored: 0 / 0
-    add(b, fill, F32(3, 5, 7));                                          // a class for each of 7 places
+    ignoring(b, add(b, fill, F32(9, 1)), 0);  // all ignored: 0 / 0
+    add(b, fill, F32(3, 5, 7));               // a class for each of 7 places
     reduced(b, weighted(b, add(b, fill, F32(3, 5, 7))), "none");
     reduced(b, add(b, fill, F32(0, 5)), "sum");
     add(b, fill, F32(257, 1000));
@@ -120,7 +125,7 @@ static void with_probabilities(kg_cases *b, kg_fill fill) {
 
 static void full(kg_cases *b, kg_fill fill) {
     add(b, fill, F32(4099, 7));
-    add(b, fill, F32(0, 5));                                             // mean of nothing: NaN
+    add(b, fill, F32(0, 5));  // mean of nothing: NaN
     reduced(b, weighted(b, add(b, fill, F32(2, 3, 4, 5))), "mean");
     reduced(b, add(b, fill, F32(200, 3)), "none")->args[KG_LOSS_INPUT].fill = KG_SPECIALS(0, 1);
     reduced(b, add(b, fill, F32(33, 257)), "none")->args[KG_LOSS_INPUT].fill = KG_OUTLIERS(0, 1);

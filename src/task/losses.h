@@ -9,7 +9,9 @@ typedef enum { KG_REDUCE_NONE, KG_REDUCE_MEAN, KG_REDUCE_SUM } kg_reduction;
 kg_reduction kg_reduction_of(const kg_arg *reduction);
 
 // One term of a loss: its value, what computing it may err by (units of u, and of u_acc), and its weight in a mean.
-typedef struct { double value, local, acc, weight; } kg_loss_term;
+typedef struct {
+    double value, local, acc, weight;
+} kg_loss_term;
 typedef kg_loss_term (*kg_loss_fn)(int64_t index, void *ctx);
 // Fills ref: term index[k] itself for "none", else the sum or weighted mean of `terms` terms.
 void kg_loss_ref(kg_ref *ref, kg_reduction reduction, bool half, int64_t terms, kg_loss_fn f, void *ctx);

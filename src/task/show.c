@@ -4,12 +4,13 @@
 
 #include "task/prototype.h"
 
-// Names of the C library's functions: a kernel of that name would clash with the headers' declarations.
-static const char *const libc_names[] = {"abs",  "acos",      "asin",  "atan",   "ceil",  "cos",   "cosh", "div",
-                                         "erf",  "erfc",      "exp",   "exp2",   "expm1", "floor", "fmax", "fmin",
-                                         "fmod", "index",     "log",   "log10",  "log1p", "log2",  "pow",  "rand",
-                                         "rint", "rsqrt",     "round", "select", "sin",   "sinh",  "sqrt", "tan",
-                                         "tanh", "remainder", "trunc", "gamma",  "j0",    "j1",    "y0",   NULL};
+// Names of the C library's functions, and C++'s namespace: a kernel of that name would clash with the headers'
+// declarations.
+static const char *const libc_names[] = {
+    "std",  "abs",       "acos",  "asin",  "atan",  "ceil",  "cos",    "cosh",  "div",  "erf",   "erfc",
+    "exp",  "exp2",      "expm1", "floor", "fmax",  "fmin",  "fmod",   "index", "log",  "log10", "log1p",
+    "log2", "pow",       "rand",  "rint",  "rsqrt", "round", "select", "sin",   "sinh", "sqrt",  "tan",
+    "tanh", "remainder", "trunc", "gamma", "j0",    "j1",    "y0",     NULL};
 
 char *kg_task_c_entry(const kg_task *t) {
     for (const char *const *n = libc_names; *n; n++)
@@ -96,7 +97,7 @@ char *kg_task_describe(const kg_task *t) {
     kg_text_add(&out, "%s/%s (%s)\n%s\n\n%s\n\n", t->suite, t->name, t->category, t->summary, t->signature);
     kg_text_add(&out, "C     %s\nCUDA  %s\n", c, cuda);
     if (strcmp(entry, t->name) != 0)
-        kg_text_add(&out, "      with the comment `kgate: entry=%s`: the C library has a function %s\n", entry,
+        kg_text_add(&out, "      with the comment `kgate: entry=%s`: C or C++ has the name %s already\n", entry,
                     t->name);
     kg_text_add(&out, "\nparameters\n");
     for (const kg_param *p = t->params; p->name; p++) add_parameter(&out, p);

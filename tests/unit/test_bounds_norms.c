@@ -1,7 +1,9 @@
 // Bounds of the norms and of std: honest float32 kernels (two passes, pairwise, Welford) pass, the usual mistakes fail.
 #include "bounds.h"
 
-typedef struct { float mean, m2; } stats;  // m2: sum of squared deviations
+typedef struct {
+    float mean, m2;
+} stats;  // m2: sum of squared deviations
 typedef stats (*method)(const float *x, int n);
 
 static float pairwise(const float *x, int n, float mean, bool square) {
@@ -123,14 +125,15 @@ static void one_pass_fails_at_a_large_mean(void **state) {
 
 static void mistakes_of_layer_norm_fail(void **state) {
     (void)state;
-    trial r = norm_trial("layer_norm", 9, 33, KG_NORMAL(0.5, 2), 1e-5), e = norm_trial("layer_norm", 9, 33, KG_NORMAL(0, 1e-3), 1e-5),
+    trial r = norm_trial("layer_norm", 9, 33, KG_NORMAL(0.5, 2), 1e-5),
+          e = norm_trial("layer_norm", 9, 33, KG_NORMAL(0, 1e-3), 1e-5),
           wide = norm_trial("layer_norm", 9, 1000, KG_NORMAL(0.5, 2), 1e-5);
     assert_true(passes(&r, two_pass, 1e-5f));
     assert_false(passes(&r, unbiased, 1e-5f));
     assert_false(passes(&r, tail_dropped, 1e-5f));
-    assert_false(passes(&r, squares, 1e-5f));      // the mean is not taken off
+    assert_false(passes(&r, squares, 1e-5f));  // the mean is not taken off
     assert_true(passes(&e, two_pass, 1e-5f));
-    assert_false(passes(&e, two_pass, 0));         // eps is left out
+    assert_false(passes(&e, two_pass, 0));  // eps is left out
     assert_false(passes(&wide, in_half, 1e-5f));
     double zeros[9 * 33] = {0};
     assert_int_equal(rung(&r.ref, zeros), KG_PREC_NONE);
@@ -139,9 +142,10 @@ static void mistakes_of_layer_norm_fail(void **state) {
 
 static void rms_norm_takes_any_order_and_no_mean(void **state) {
     (void)state;
-    trial r = norm_trial("rms_norm", 9, 1000, KG_NORMAL(0.5, 2), 1e-5), e = norm_trial("rms_norm", 9, 33, KG_NORMAL(0, 1e-3), 1e-5);
+    trial r = norm_trial("rms_norm", 9, 1000, KG_NORMAL(0.5, 2), 1e-5),
+          e = norm_trial("rms_norm", 9, 33, KG_NORMAL(0, 1e-3), 1e-5);
     assert_true(passes(&r, squares, 1e-5f));
-    assert_false(passes(&r, two_pass, 1e-5f));     // that is a layer norm
+    assert_false(passes(&r, two_pass, 1e-5f));  // that is a layer norm
     assert_false(passes(&e, squares, 0));
     trial_free(&r), trial_free(&e);
 }

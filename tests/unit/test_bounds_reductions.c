@@ -115,7 +115,7 @@ static void softmaxes(void **state) {
             assert_false(softmax_passes(&r, n, tail_dropped, 1));
             if (mean) assert_false(softmax_passes(&r, n, serial, 0));  // overflows
             double *y = calloc(r.ref.n, sizeof *y);
-            assert_int_equal(rung(&r.ref, y), KG_PREC_NONE);           // zeros
+            assert_int_equal(rung(&r.ref, y), KG_PREC_NONE);  // zeros
             for (size_t i = 0; i < r.ref.n; i++) y[i] = 1.0 / n;
             assert_int_equal(rung(&r.ref, y), KG_PREC_NONE);
             free(y);
@@ -151,8 +151,8 @@ static double cross_entropy(const char *reduction, int64_t ignore, double *bound
     assert_int_equal(t->infer(t, c), 0);
     const double x[] = {0, 0, M_LN2, 0, 0, M_LN2}, w[] = {1, 2, 4};
     const int64_t target[] = {1, 2};
-    const kg_call call = {.task = t, .c = c,
-                          .args = {{c->args[0].tensor, x}, {c->args[1].tensor, target}, {c->args[2].tensor, w}}};
+    const kg_call call = {
+        .task = t, .c = c, .args = {{c->args[0].tensor, x}, {c->args[1].tensor, target}, {c->args[2].tensor, w}}};
     double v[3];
     kg_ref ref = {0, 1, (int64_t[]){0}, v, v + 1, v + 2};
     assert_int_equal(t->oracle(&call, &ref), 0);
@@ -166,11 +166,11 @@ static bool near(double a, double b) { return fabs(a - b) < 1e-14; }
 static void cross_entropy_by_hand(void **state) {
     (void)state;
     double bound;
-    assert_true(near(cross_entropy("none", -100, &bound), 4 * M_LN2));                   // 2 log 4
-    assert_true(near(cross_entropy("sum", -100, &bound), 8 * M_LN2));                    // 2 log 4 + 4 log 2
-    assert_true(near(cross_entropy("mean", -100, &bound), 8 * M_LN2 / 6));               // over 2 + 4
-    assert_true(bound > 1 && bound < 200);                                               // units of u
-    assert_true(near(cross_entropy("mean", 2, &bound), 2 * M_LN2));                      // 2 log 4 over 2
+    assert_true(near(cross_entropy("none", -100, &bound), 4 * M_LN2));      // 2 log 4
+    assert_true(near(cross_entropy("sum", -100, &bound), 8 * M_LN2));       // 2 log 4 + 4 log 2
+    assert_true(near(cross_entropy("mean", -100, &bound), 8 * M_LN2 / 6));  // over 2 + 4
+    assert_true(bound > 1 && bound < 200);                                  // units of u
+    assert_true(near(cross_entropy("mean", 2, &bound), 2 * M_LN2));         // 2 log 4 over 2
     assert_true(near(cross_entropy("none", 1, &bound), 0));
 }
 

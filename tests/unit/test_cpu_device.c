@@ -103,7 +103,7 @@ static void ceilings_are_plausible(void **state) {
     assert_true(c.one_core_fp32_ops_s > 1e9 && c.ops_s[KG_U_FP32] > 0.8 * c.one_core_fp32_ops_s);
     assert_true(c.ops_s[KG_U_FP64] > 0.4e9 && c.ops_s[KG_U_FP64] < 0.8 * c.ops_s[KG_U_FP32]);
     assert_true(c.copy_bytes_s > 1e8 && c.read_bytes_s > 1e8 && c.write_bytes_s > 1e8);
-    assert_true(c.launch_s > 0 && c.launch_s < 1e-6);
+    assert_true(c.launch_s > 0 && c.launch_s < 1e-3);  // waking a thread
     assert_true(isnan(c.ops_s[KG_U_SPECIAL]));
     free(c.source);
 }

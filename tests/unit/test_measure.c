@@ -20,11 +20,13 @@ static double bell(uint64_t run, uint64_t batch, uint64_t use) {
     return (s - 2) * 1.7320508075688772;
 }
 
-// Calls of 100 us: the machine drifts by 3 % a batch and 1 % more on either side, calls scatter by 2 %, one in 20 is slow.
+// Calls of 100 us: the machine drifts by 3 % a batch and 1 % more on either side, calls scatter by 2 %, one in 20 is
+// slow.
 static kg_samples simulate(uint64_t run, int side, int batches, double factor) {
     kg_samples s = {0};
     for (int b = 0; b < batches; b++) {
-        const double shared = 1 + 0.03 * bell(run, (uint64_t)b, 0), own = 1 + 0.01 * bell(run, (uint64_t)b, 1 + (uint64_t)side);
+        const double shared = 1 + 0.03 * bell(run, (uint64_t)b, 0),
+                     own = 1 + 0.01 * bell(run, (uint64_t)b, 1 + (uint64_t)side);
         for (int i = 0; i < 8; i++) {
             const uint64_t use = 10 + 2 * (uint64_t)(16 * side + i);
             const double slow = draw(run, (uint64_t)b, 4 * (use + 1)) < 0.05 ? 1.5 : 1;
@@ -81,8 +83,8 @@ static void means_by_hand(void **state) {
     assert_true(isnan(kg_median(NULL, 0)));
     kg_samples one = constant(1e-3, 5), two = constant(2e-3, 5), eight = constant(8e-3, 5);
     const kg_samples *base[] = {&two, &eight}, *cand[] = {&one, &one};
-    assert_true(fabs(kg_geomean_interval(base, cand, 2).mid - 4) < 1e-12);                      // sqrt(2 * 8)
-    assert_true(fabs(kg_geomean_fixed((double[]){5e-4, 8e-3}, base, 2).mid - 0.5) < 1e-12);     // sqrt(1/4 * 1)
+    assert_true(fabs(kg_geomean_interval(base, cand, 2).mid - 4) < 1e-12);                   // sqrt(2 * 8)
+    assert_true(fabs(kg_geomean_fixed((double[]){5e-4, 8e-3}, base, 2).mid - 0.5) < 1e-12);  // sqrt(1/4 * 1)
     assert_true(fabs(kg_median_interval(&two).mid - 2e-3) < 1e-15);
     kg_samples_free(&one), kg_samples_free(&two), kg_samples_free(&eight);
 }
@@ -91,12 +93,12 @@ static void measuring_stops(void **state) {
     (void)state;
     const kg_stop_rule rule = {.rel_width = 0.02, .min_batches = 5, .max_batches = 40, .budget_s = 1};
     kg_samples quiet = constant(1e-3, 10), noisy = simulate(3, 0, 10, 1);
-    assert_false(kg_enough(&rule, &quiet, NULL, NAN, 4, 0.1));   // too few batches
-    assert_true(kg_enough(&rule, &quiet, NULL, NAN, 10, 0.1));   // settled
-    assert_false(kg_enough(&rule, &noisy, NULL, NAN, 10, 0.1));  // 3 % of drift are not within 2 %
-    assert_true(kg_enough(&rule, &noisy, NULL, NAN, 40, 0.1));   // but batches are limited,
-    assert_true(kg_enough(&rule, &noisy, NULL, NAN, 10, 1.1));   // and so is time
-    assert_true(kg_enough(&rule, &quiet, &quiet, 0.8, 10, 0.1)); // 1 is clear of 0.8
+    assert_false(kg_enough(&rule, &quiet, NULL, NAN, 4, 0.1));    // too few batches
+    assert_true(kg_enough(&rule, &quiet, NULL, NAN, 10, 0.1));    // settled
+    assert_false(kg_enough(&rule, &noisy, NULL, NAN, 10, 0.1));   // 3 % of drift are not within 2 %
+    assert_true(kg_enough(&rule, &noisy, NULL, NAN, 40, 0.1));    // but batches are limited,
+    assert_true(kg_enough(&rule, &noisy, NULL, NAN, 10, 1.1));    // and so is time
+    assert_true(kg_enough(&rule, &quiet, &quiet, 0.8, 10, 0.1));  // 1 is clear of 0.8
     kg_samples_free(&quiet);
     kg_samples_free(&noisy);
 }

@@ -12,8 +12,13 @@
 
 // About an H200: copy 4.29e12 bytes/s, fp32 6e13, tf32 4e14, fp16 8e14 operations/s, launch 1.4 us.
 static kg_ceilings h200(void) {
-    kg_ceilings c = {.read_bytes_s = NAN, .write_bytes_s = NAN, .copy_bytes_s = 4.29e12, .launch_s = 1.4e-6,
-                     .one_core_copy_bytes_s = NAN, .one_core_fp32_ops_s = NAN, .cache_bytes_s = NAN};
+    kg_ceilings c = {.read_bytes_s = NAN,
+                     .write_bytes_s = NAN,
+                     .copy_bytes_s = 4.29e12,
+                     .launch_s = 1.4e-6,
+                     .one_core_copy_bytes_s = NAN,
+                     .one_core_fp32_ops_s = NAN,
+                     .cache_bytes_s = NAN};
     for (int u = 0; u < 8; u++) c.ops_s[u] = NAN;
     c.ops_s[KG_U_FP32] = 6e13, c.ops_s[KG_U_TF32] = 4e14, c.ops_s[KG_U_FP16] = 8e14;
     return c;
@@ -38,7 +43,8 @@ static void products_are_charged_what_they_show(void **state) {
     const kg_ceilings c = h200();
     const double ops = 2.0 * 4096 * 4096 * 4096;
     const kg_work w = {.bytes_read = 2 * 0x1p26, .bytes_written = 0x1p26, .ops[KG_U_FP32] = ops};
-    const kg_sol full = kg_roofline_sol(&w, &c, KG_PREC_FP32, KG_F32), tf32 = kg_roofline_sol(&w, &c, KG_PREC_TF32, KG_F32);
+    const kg_sol full = kg_roofline_sol(&w, &c, KG_PREC_FP32, KG_F32),
+                 tf32 = kg_roofline_sol(&w, &c, KG_PREC_TF32, KG_F32);
     assert_true(near(full.seconds, ops / 6e13) && near(tf32.seconds, ops / 4e14));
     assert_int_equal(full.bound, KG_BOUND_COMPUTE);
 }
@@ -53,15 +59,18 @@ static void small_sizes_are_latency(void **state) {
     assert_int_equal(s.bound, KG_BOUND_LATENCY);
 }
 
-// DESIGN.md's measured times of honest copies on an H200 (50 MiB of cache): none is below the floor; a tenth of them is.
+// DESIGN.md's measured times of honest copies on an H200 (50 MiB of cache): none is below the floor; a tenth of them
+// is.
 static void the_floor_accuses_nobody_honest(void **state) {
     (void)state;
     const kg_ceilings c = h200();
-    static const struct { double floats, seconds; } honest[] = {
-        {65536, 2.5e-6}, {1048576, 5.6e-6}, {16777216, 53.4e-6}, {134217728, 404.2e-6}};
+    static const struct {
+        double floats, seconds;
+    } honest[] = {{65536, 2.5e-6}, {1048576, 5.6e-6}, {16777216, 53.4e-6}, {134217728, 404.2e-6}};
     for (int i = 0; i < 4; i++) {
         const kg_work w = {.bytes_read = honest[i].floats * 4, .bytes_written = honest[i].floats * 4};
-        for (int cold = 0; cold < 2; cold++) assert_true(kg_roofline_floor(&w, &c, 0x1p20 * 50, cold) < honest[i].seconds / 1.5);
+        for (int cold = 0; cold < 2; cold++)
+            assert_true(kg_roofline_floor(&w, &c, 0x1p20 * 50, cold) < honest[i].seconds / 1.5);
     }
     const kg_work large = {.bytes_read = 0x1p29, .bytes_written = 0x1p29};
     assert_true(kg_roofline_floor(&large, &c, 0x1p20 * 50, true) > 404.2e-6 / 10);
@@ -111,10 +120,12 @@ static void classes(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(copies_are_bound_by_memory),      cmocka_unit_test(products_are_charged_what_they_show),
-        cmocka_unit_test(small_sizes_are_latency),         cmocka_unit_test(the_floor_accuses_nobody_honest),
-        cmocka_unit_test(ceilings_survive_the_store),      cmocka_unit_test(screens_decide_by_the_interval),
-        cmocka_unit_test(classes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(copies_are_bound_by_memory),
+                                       cmocka_unit_test(products_are_charged_what_they_show),
+                                       cmocka_unit_test(small_sizes_are_latency),
+                                       cmocka_unit_test(the_floor_accuses_nobody_honest),
+                                       cmocka_unit_test(ceilings_survive_the_store),
+                                       cmocka_unit_test(screens_decide_by_the_interval),
+                                       cmocka_unit_test(classes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,7 +43,7 @@ static int measure_memory(kg_device *d, kg_ceilings *out, kg_error *err) {
 typedef struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    int turn;   // even: the caller's, odd: the sleeper's, negative: over
+    int turn;  // even: the caller's, odd: the sleeper's, negative: over
 } relay;
 
 static void *sleeper(void *arg) {
@@ -69,8 +69,8 @@ static double relay_once(relay *r) {
     return kg_now() - start;
 }
 
-// The floor of a call that uses more than one core: waking a sleeping thread and being woken by it, the least over many.
-// A kernel on one core pays less, but is not expected to beat a library that uses them all.
+// The floor of a call that uses more than one core: waking a sleeping thread and being woken by it, the least over
+// many. A kernel on one core pays less, but is not expected to beat a library that uses them all.
 static double call_floor(void) {
     relay r = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0};
     pthread_t other;

@@ -1,7 +1,8 @@
 // layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5) -> Tensor
 //
-// (x - mean) / sqrt(var + eps) * weight + bias over the last dimensions, which are normalized_shape; var is biased. Bounds:
-// src/oracle/norm.h. At mean 10,000 an honest two-pass kernel may err by 0.09; one-pass at mean 1,000 errs by 1.3.
+// (x - mean) / sqrt(var + eps) * weight + bias over the last dimensions, which are normalized_shape; var is biased.
+// Bounds: src/oracle/norm.h. At mean 10,000 an honest two-pass kernel may err by 0.09; one-pass at mean 1,000 errs
+// by 1.3.
 #include "oracle/norm.h"
 #include "task/families.h"
 
@@ -31,7 +32,7 @@ static kg_case *add(kg_cases *b, kg_tensor input, int dims, bool affine) {
 #define F32(...) kg_tensor_contiguous(KG_F32, KG_SHAPE(__VA_ARGS__))
 static void quick(kg_cases *b) {
     static const kg_dtype others[] = {KG_F16, KG_BF16, KG_F64};
-    add(b, F32(3, 1), 1, true);                                        // one element: the bias alone
+    add(b, F32(3, 1), 1, true);  // one element: the bias alone
     add(b, F32(5, 3), 1, true);
     add(b, F32(33, 65), 1, true);
     add(b, F32(33, 65), 1, false);
@@ -63,18 +64,18 @@ static void full(kg_cases *b) {
 
 static int cases(kg_cases *b) {
     switch (b->level) {
-        case KG_CASES_QUICK: quick(b); return 0;
-        case KG_CASES_FULL:
-            quick(b);
-            full(b);
-            return 0;
-        case KG_TIMED_CUDA:  // the published sizes: data/gap22_published.csv
-            add(b, kg_tensor_contiguous(KG_BF16, KG_SHAPE(512, 1024)), 1, false);
-            add(b, kg_tensor_contiguous(KG_BF16, KG_SHAPE(8192, 8192)), 1, false);
-            return 0;
-        default:
-            for (int64_t n = 16; n <= 16384; n *= 4) add(b, F32(n, 1024), 1, false);
-            return 0;
+    case KG_CASES_QUICK: quick(b); return 0;
+    case KG_CASES_FULL:
+        quick(b);
+        full(b);
+        return 0;
+    case KG_TIMED_CUDA:  // the published sizes: data/gap22_published.csv
+        add(b, kg_tensor_contiguous(KG_BF16, KG_SHAPE(512, 1024)), 1, false);
+        add(b, kg_tensor_contiguous(KG_BF16, KG_SHAPE(8192, 8192)), 1, false);
+        return 0;
+    default:
+        for (int64_t n = 16; n <= 16384; n *= 4) add(b, F32(n, 1024), 1, false);
+        return 0;
     }
 }
 #undef F32
@@ -92,7 +93,8 @@ static int infer(const kg_task *t, kg_case *c) {
 }
 
 static int oracle(const kg_call *call, kg_ref *ref) {
-    const kg_view x = kg_call_view(call, "input"), weight = kg_call_view(call, "weight"), bias = kg_call_view(call, "bias");
+    const kg_view x = kg_call_view(call, "input"), weight = kg_call_view(call, "weight"),
+                  bias = kg_call_view(call, "bias");
     const int dims = call->c->args[SHAPE].n;
     const kg_groups g = kg_groups_of(&x.desc, ((1 << dims) - 1) << (x.desc.ndim - dims));
     kg_norm m = {0};
@@ -104,8 +106,8 @@ static int oracle(const kg_call *call, kg_ref *ref) {
             const kg_spread s = kg_group_spread(&x, &g, line);
             m = kg_norm_of(&s, call->c->args[EPS].f);
         }
-        kg_norm_put(ref, k, kg_is_half(x.desc.dtype), &m, kg_at(&x, ref->index[k]), weight.data ? kg_at(&weight, at) : 1,
-                    bias.data ? kg_at(&bias, at) : 0);
+        kg_norm_put(ref, k, kg_is_half(x.desc.dtype), &m, kg_at(&x, ref->index[k]),
+                    weight.data ? kg_at(&weight, at) : 1, bias.data ? kg_at(&bias, at) : 0);
     }
     return 0;
 }
@@ -136,17 +138,18 @@ const kg_task kg_task_gap22_layer_norm = {
     .torch_baseline = "F.layer_norm",
     .cpu_baseline = "onednn",
     .c_items = "kg_elements(input) / (normalized_shape->n ? kg_dim(input, -1) : 1)",
-    .c_body = "// Item i is a row of the last dimension; the first row of a block does the whole block.\n"
-              "int64_t n = 1;\n"
-              "for (int64_t d = 0; d < normalized_shape->n; d++) n *= normalized_shape->v[d];\n"
-              "const int64_t first = i * kg_dim(input, -1);\n"
-              "if (first % n) return;\n"
-              "double mean = 0, var = 0;\n"
-              "for (int64_t k = 0; k < n; k++) mean += kg_get(input, first + k);\n"
-              "mean /= (double)n;\n"
-              "for (int64_t k = 0; k < n; k++) var += (kg_get(input, first + k) - mean) * (kg_get(input, first + k) - mean);\n"
-              "const double scale = 1.0 / sqrt(var / (double)n + eps);\n"
-              "for (int64_t k = 0; k < n; k++)\n"
-              "    kg_put(out, first + k, (kg_get(input, first + k) - mean) * scale * (weight ? kg_get(weight, k) : 1.0) +\n"
-              "                               (bias ? kg_get(bias, k) : 0.0));\n",
+    .c_body =
+        "// Item i is a row of the last dimension; the first row of a block does the whole block.\n"
+        "int64_t n = 1;\n"
+        "for (int64_t d = 0; d < normalized_shape->n; d++) n *= normalized_shape->v[d];\n"
+        "const int64_t first = i * kg_dim(input, -1);\n"
+        "if (first % n) return;\n"
+        "double mean = 0, var = 0;\n"
+        "for (int64_t k = 0; k < n; k++) mean += kg_get(input, first + k);\n"
+        "mean /= (double)n;\n"
+        "for (int64_t k = 0; k < n; k++) var += (kg_get(input, first + k) - mean) * (kg_get(input, first + k) - mean);\n"
+        "const double scale = 1.0 / sqrt(var / (double)n + eps);\n"
+        "for (int64_t k = 0; k < n; k++)\n"
+        "    kg_put(out, first + k, (kg_get(input, first + k) - mean) * scale * (weight ? kg_get(weight, k) : 1.0) +\n"
+        "                               (bias ? kg_get(bias, k) : 0.0));\n",
 };

@@ -1,10 +1,11 @@
 // rms_norm(input, normalized_shape, weight=None, eps=None) -> Tensor
 //
-// x / sqrt(mean(x^2) + eps) * weight over the last dimensions, which are normalized_shape. eps None: the distance from 1 to the
-// next number of input's dtype, as torch.finfo has it; libraries differ in whose dtype that is for half precision, so no
-// half-precision case leaves it out.
+// x / sqrt(mean(x^2) + eps) * weight over the last dimensions, which are normalized_shape. eps None: the distance from
+// 1 to the next number of input's dtype, as torch.finfo has it; libraries differ in whose dtype that is for half
+// precision, so no half-precision case leaves it out.
 //
-// Bounds. mean(x^2) sums positive terms, so any order does: acc as in src/oracle/sum.c, over n. It moves y by half its share.
+// Bounds. mean(x^2) sums positive terms, so any order does: acc as in src/oracle/sum.c, over n. It moves y by half its
+// share.
 #include "oracle/reduce.h"
 #include "task/families.h"
 
@@ -31,7 +32,7 @@ static kg_case *add(kg_cases *b, kg_tensor input, int dims, bool affine) {
 #define F32(...) kg_tensor_contiguous(KG_F32, KG_SHAPE(__VA_ARGS__))
 static void quick(kg_cases *b) {
     static const kg_dtype others[] = {KG_F16, KG_BF16, KG_F64};
-    add(b, F32(3, 1), 1, true);                                        // one element: its sign
+    add(b, F32(3, 1), 1, true);  // one element: its sign
     add(b, F32(5, 3), 1, true);
     add(b, F32(33, 65), 1, true);
     add(b, F32(33, 65), 1, false);
@@ -62,18 +63,18 @@ static void full(kg_cases *b) {
 
 static int cases(kg_cases *b) {
     switch (b->level) {
-        case KG_CASES_QUICK: quick(b); return 0;
-        case KG_CASES_FULL:
-            quick(b);
-            full(b);
-            return 0;
-        case KG_TIMED_CUDA:  // the published sizes: data/gap22_published.csv
-            add(b, kg_tensor_contiguous(KG_F16, KG_SHAPE(512, 1024)), 1, true);
-            add(b, kg_tensor_contiguous(KG_F16, KG_SHAPE(8192, 8192)), 1, true);
-            return 0;
-        default:
-            for (int64_t n = 16; n <= 16384; n *= 4) add(b, F32(n, 1024), 1, true);
-            return 0;
+    case KG_CASES_QUICK: quick(b); return 0;
+    case KG_CASES_FULL:
+        quick(b);
+        full(b);
+        return 0;
+    case KG_TIMED_CUDA:  // the published sizes: data/gap22_published.csv
+        add(b, kg_tensor_contiguous(KG_F16, KG_SHAPE(512, 1024)), 1, true);
+        add(b, kg_tensor_contiguous(KG_F16, KG_SHAPE(8192, 8192)), 1, true);
+        return 0;
+    default:
+        for (int64_t n = 16; n <= 16384; n *= 4) add(b, F32(n, 1024), 1, true);
+        return 0;
     }
 }
 #undef F32
@@ -90,7 +91,9 @@ static int infer(const kg_task *t, kg_case *c) {
     return 0;
 }
 
-typedef struct { double s2, acc; } mean_square;  // mean(x^2) + eps; what its sum may err by
+typedef struct {
+    double s2, acc;
+} mean_square;  // mean(x^2) + eps; what its sum may err by
 
 static void square_chunk(const double *x, int64_t n, void *ctx) {
     double square[1024];
@@ -153,17 +156,18 @@ const kg_task kg_task_gap22_rms_norm = {
     .reach = reach,
     .torch_baseline = "F.rms_norm",
     .c_items = "kg_elements(input) / (normalized_shape->n ? kg_dim(input, -1) : 1)",
-    .c_body = "// Item i is a row of the last dimension; the first row of a block does the whole block.\n"
-              "int64_t n = 1;\n"
-              "for (int64_t d = 0; d < normalized_shape->n; d++) n *= normalized_shape->v[d];\n"
-              "const int64_t first = i * kg_dim(input, -1);\n"
-              "if (first % n) return;\n"
-              "// eps None: the distance from 1 to the next number of the dtype.\n"
-              "const double spacing = input->dtype.bits == 64 ? 0x1p-52 : input->dtype.bits == 32 ? 0x1p-23\n"
-              "                       : input->dtype.code == kDLBfloat ? 0x1p-7 : 0x1p-10;\n"
-              "double squares = 0;\n"
-              "for (int64_t k = 0; k < n; k++) squares += kg_get(input, first + k) * kg_get(input, first + k);\n"
-              "const double scale = 1.0 / sqrt(squares / (double)n + (eps ? *eps : spacing));\n"
-              "for (int64_t k = 0; k < n; k++)\n"
-              "    kg_put(out, first + k, kg_get(input, first + k) * scale * (weight ? kg_get(weight, k) : 1.0));\n",
+    .c_body =
+        "// Item i is a row of the last dimension; the first row of a block does the whole block.\n"
+        "int64_t n = 1;\n"
+        "for (int64_t d = 0; d < normalized_shape->n; d++) n *= normalized_shape->v[d];\n"
+        "const int64_t first = i * kg_dim(input, -1);\n"
+        "if (first % n) return;\n"
+        "// eps None: the distance from 1 to the next number of the dtype.\n"
+        "const double spacing = input->dtype.bits == 64 ? 0x1p-52 : input->dtype.bits == 32 ? 0x1p-23\n"
+        "                       : input->dtype.code == kDLBfloat ? 0x1p-7 : 0x1p-10;\n"
+        "double squares = 0;\n"
+        "for (int64_t k = 0; k < n; k++) squares += kg_get(input, first + k) * kg_get(input, first + k);\n"
+        "const double scale = 1.0 / sqrt(squares / (double)n + (eps ? *eps : spacing));\n"
+        "for (int64_t k = 0; k < n; k++)\n"
+        "    kg_put(out, first + k, kg_get(input, first + k) * scale * (weight ? kg_get(weight, k) : 1.0));\n",
 };

@@ -1,8 +1,8 @@
 // cross_entropy(input, target, weight=None, ignore_index=-100, reduction='mean') -> Tensor
 //
-// With log p = log_softmax over the classes. Class targets: terms -weight[t] log p[t], 0 for ignore_index; mean divides by the
-// sum of the weights that counted. Probability targets (input's shape, floating): -sum_c weight[c] target[c] log p[c]; mean divides by
-// the number of samples.
+// With log p = log_softmax over the classes. Class targets: terms -weight[t] log p[t], 0 for ignore_index; mean divides
+// by the sum of the weights that counted. Probability targets (input's shape, floating): -sum_c weight[c] target[c] log
+// p[c]; mean divides by the number of samples.
 //
 // Bounds. log p = (x - m) - log S: x - m rounds, log S errs by S's relative error, which is that of exp (KG_LAMBDA), of
 // the x - m in it on average, and of the sum. Kernels that keep m + log S round that too.
@@ -28,9 +28,11 @@ static kg_loss_term of_class(const loss *l, int64_t index) {
     const int64_t class = kg_load_int(l->target.desc.dtype, l->target.data, kg_offset(&l->target.desc, index));
     if (class == l->ignore) return (kg_loss_term){0};
     const kg_softmax s = kg_softmax_of(&l->input, &l->lines, index);
-    const double x = kg_at_offset(&l->input, kg_group_start(&l->lines, index) + class * l->step), w = weight_of(l, class);
+    const double x = kg_at_offset(&l->input, kg_group_start(&l->lines, index) + class * l->step),
+                 w = weight_of(l, class);
     const double v = w * (log(s.sum) - (x - s.largest));
-    return (kg_loss_term){.value = v, .local = w * slack(&s, x) + 2 * fabs(v), .acc = w * s.sum_acc / s.sum, .weight = w};
+    return (kg_loss_term){
+        .value = v, .local = w * slack(&s, x) + 2 * fabs(v), .acc = w * s.sum_acc / s.sum, .weight = w};
 }
 
 static kg_loss_term of_probabilities(const loss *l, int64_t index) {
@@ -45,8 +47,10 @@ static kg_loss_term of_probabilities(const loss *l, int64_t index) {
         kg_sum_add_point(&sum, (kg_point){v, fabs(f) * slack(&s, x) + 2 * fabs(v)});
         factors += fabs(f);
     }
-    return (kg_loss_term){.value = kg_sum_value(&sum), .local = kg_sum_local(&sum),
-                          .acc = kg_sum_acc(&sum) + factors * s.sum_acc / s.sum, .weight = 1};
+    return (kg_loss_term){.value = kg_sum_value(&sum),
+                          .local = kg_sum_local(&sum),
+                          .acc = kg_sum_acc(&sum) + factors * s.sum_acc / s.sum,
+                          .weight = 1};
 }
 
 static kg_loss_term term(int64_t index, void *ctx) {
@@ -57,14 +61,19 @@ static kg_loss_term term(int64_t index, void *ctx) {
 static int oracle(const kg_call *call, kg_ref *ref) {
     const kg_view input = kg_call_view(call, "input"), target = kg_call_view(call, "target");
     const int dim = kg_class_dim(&input.desc);
-    loss l = {.input = input, .target = target, .weight = kg_call_view(call, "weight"),
-              .lines = kg_groups_of(&input.desc, 1 << dim), .step = input.desc.stride[dim],
-              .ignore = call->c->args[KG_LOSS_IGNORE].i, .classes = kg_target_is_classes(call->c)};
+    loss l = {.input = input,
+              .target = target,
+              .weight = kg_call_view(call, "weight"),
+              .lines = kg_groups_of(&input.desc, 1 << dim),
+              .step = input.desc.stride[dim],
+              .ignore = call->c->args[KG_LOSS_IGNORE].i,
+              .classes = kg_target_is_classes(call->c)};
     if (!l.classes) {
         l.target_lines = kg_groups_of(&target.desc, 1 << dim);
         l.target_step = target.desc.stride[dim];
     }
-    kg_loss_ref(ref, kg_reduction_of(&call->c->args[KG_LOSS_REDUCTION]), kg_is_half(input.desc.dtype), l.lines.lines, term, &l);
+    kg_loss_ref(ref, kg_reduction_of(&call->c->args[KG_LOSS_REDUCTION]), kg_is_half(input.desc.dtype), l.lines.lines,
+                term, &l);
     return 0;
 }
 
@@ -85,8 +94,9 @@ const kg_task kg_task_kbx_cross_entropy = {
     .suite = "kbx",
     .category = "Loss",
     .signature = "cross_entropy(input, target, weight=None, ignore_index=-100, reduction='mean') -> Tensor",
-    .summary = "Negated logarithm of the softmax at the target classes (or averaged over target probabilities), weighted, and "
-               "its mean or sum.",
+    .summary =
+        "Negated logarithm of the softmax at the target classes (or averaged over target probabilities), weighted, and "
+        "its mean or sum.",
     .params = kg_params_class_loss,
     .outputs = kg_outputs_loss,
     .lowest = KG_PREC_FP32,
@@ -96,25 +106,26 @@ const kg_task kg_task_kbx_cross_entropy = {
     .work = work,
     .reach = reach,
     .torch_baseline = "F.cross_entropy",
-    .c_body = "// Each output alone: its own term, or all of them.\n"
-              "const bool none = kg_same(reduction, \"none\"), mean = kg_same(reduction, \"mean\");\n"
-              "const bool classes = target->dtype.code == kDLInt;\n"
-              "const int64_t dim = input->ndim == 1 ? 0 : 1, n = kg_dim(input, dim), step = kg_stride(input, dim);\n"
-              "const int64_t terms = kg_elements(input) / n;\n"
-              "double sum = 0, weights = 0;\n"
-              "for (int64_t k = none ? i : 0; k < (none ? i + 1 : terms); k++) {\n"
-              "    const int64_t from = kg_line(input, dim, k), t = classes ? (int64_t)kg_get(target, k) : 0;\n"
-              "    if (classes && t == ignore_index) continue;\n"
-              "    double largest = kg_get_at(input, from), s = 0;\n"
-              "    for (int64_t c = 1; c < n; c++) largest = fmax(largest, kg_get_at(input, from + c * step));\n"
-              "    for (int64_t c = 0; c < n; c++) s += exp(kg_get_at(input, from + c * step) - largest);\n"
-              "    for (int64_t c = classes ? t : 0; c < (classes ? t + 1 : n); c++) {\n"
-              "        const double w = weight ? kg_get(weight, c) : 1.0;\n"
-              "        const double p = classes ? 1.0 : kg_get_at(target, kg_line(target, dim, k) + c * kg_stride(target, dim));\n"
-              "        sum += w * p * (log(s) - (kg_get_at(input, from + c * step) - largest));\n"
-              "        if (classes) weights += w;\n"
-              "    }\n"
-              "    if (!classes) weights += 1;\n"
-              "}\n"
-              "kg_put(out, i, mean ? sum / weights : sum);\n",
+    .c_body =
+        "// Each output alone: its own term, or all of them.\n"
+        "const bool none = kg_same(reduction, \"none\"), mean = kg_same(reduction, \"mean\");\n"
+        "const bool classes = target->dtype.code == kDLInt;\n"
+        "const int64_t dim = input->ndim == 1 ? 0 : 1, n = kg_dim(input, dim), step = kg_stride(input, dim);\n"
+        "const int64_t terms = kg_elements(input) / n;\n"
+        "double sum = 0, weights = 0;\n"
+        "for (int64_t k = none ? i : 0; k < (none ? i + 1 : terms); k++) {\n"
+        "    const int64_t from = kg_line(input, dim, k), t = classes ? (int64_t)kg_get(target, k) : 0;\n"
+        "    if (classes && t == ignore_index) continue;\n"
+        "    double largest = kg_get_at(input, from), s = 0;\n"
+        "    for (int64_t c = 1; c < n; c++) largest = fmax(largest, kg_get_at(input, from + c * step));\n"
+        "    for (int64_t c = 0; c < n; c++) s += exp(kg_get_at(input, from + c * step) - largest);\n"
+        "    for (int64_t c = classes ? t : 0; c < (classes ? t + 1 : n); c++) {\n"
+        "        const double w = weight ? kg_get(weight, c) : 1.0;\n"
+        "        const double p = classes ? 1.0 : kg_get_at(target, kg_line(target, dim, k) + c * kg_stride(target, dim));\n"
+        "        sum += w * p * (log(s) - (kg_get_at(input, from + c * step) - largest));\n"
+        "        if (classes) weights += w;\n"
+        "    }\n"
+        "    if (!classes) weights += 1;\n"
+        "}\n"
+        "kg_put(out, i, mean ? sum / weights : sum);\n",
 };

@@ -25,8 +25,11 @@ static kg_loss_term term(int64_t index, void *ctx) {
 static int oracle(const kg_call *call, kg_ref *ref) {
     const kg_view input = kg_call_view(call, "input");
     const int dim = kg_class_dim(&input.desc);
-    loss l = {.input = input, .target = kg_call_view(call, "target"), .weight = kg_call_view(call, "weight"),
-              .lines = kg_groups_of(&input.desc, 1 << dim), .step = input.desc.stride[dim],
+    loss l = {.input = input,
+              .target = kg_call_view(call, "target"),
+              .weight = kg_call_view(call, "weight"),
+              .lines = kg_groups_of(&input.desc, 1 << dim),
+              .step = input.desc.stride[dim],
               .ignore = call->c->args[KG_LOSS_IGNORE].i};
     kg_loss_ref(ref, kg_reduction_of(&call->c->args[KG_LOSS_REDUCTION]), kg_is_half(input.desc.dtype),
                 kg_numel(&l.target.desc), term, &l);
@@ -64,16 +67,17 @@ const kg_task kg_task_kbx_nll_loss = {
     .work = work,
     .reach = reach,
     .torch_baseline = "F.nll_loss",
-    .c_body = "// Each output alone: its own term, or all of them.\n"
-              "const bool none = kg_same(reduction, \"none\"), mean = kg_same(reduction, \"mean\");\n"
-              "const int64_t terms = kg_elements(target), dim = input->ndim == 1 ? 0 : 1;\n"
-              "double sum = 0, weights = 0;\n"
-              "for (int64_t k = none ? i : 0; k < (none ? i + 1 : terms); k++) {\n"
-              "    const int64_t c = (int64_t)kg_get(target, k);\n"
-              "    if (c == ignore_index) continue;\n"
-              "    const double w = weight ? kg_get(weight, c) : 1.0;\n"
-              "    sum -= w * kg_get_at(input, kg_line(input, dim, k) + c * kg_stride(input, dim));\n"
-              "    weights += w;\n"
-              "}\n"
-              "kg_put(out, i, mean ? sum / weights : sum);\n",
+    .c_body =
+        "// Each output alone: its own term, or all of them.\n"
+        "const bool none = kg_same(reduction, \"none\"), mean = kg_same(reduction, \"mean\");\n"
+        "const int64_t terms = kg_elements(target), dim = input->ndim == 1 ? 0 : 1;\n"
+        "double sum = 0, weights = 0;\n"
+        "for (int64_t k = none ? i : 0; k < (none ? i + 1 : terms); k++) {\n"
+        "    const int64_t c = (int64_t)kg_get(target, k);\n"
+        "    if (c == ignore_index) continue;\n"
+        "    const double w = weight ? kg_get(weight, c) : 1.0;\n"
+        "    sum -= w * kg_get_at(input, kg_line(input, dim, k) + c * kg_stride(input, dim));\n"
+        "    weights += w;\n"
+        "}\n"
+        "kg_put(out, i, mean ? sum / weights : sum);\n",
 };

@@ -39,7 +39,7 @@ static void quick(kg_cases *b) {
     beta(b, alike(b, F32(33, 65), "none"), 3);
     alike(b, F32(65537), NULL);
     alike(b, F32(0), "sum");
-    alike(b, F32(0), NULL);                                  // mean of nothing: NaN
+    alike(b, F32(0), NULL);  // mean of nothing: NaN
     add(b, F32(33, 65), F32(65), "none");
     add(b, F32(33, 1), F32(1, 65), NULL);
     add(b, kg_tensor_transposed(KG_F32, KG_SHAPE(33, 65), 0, 1), F32(33, 65), "none");
@@ -53,7 +53,8 @@ static void quick(kg_cases *b) {
 
 static void full(kg_cases *b) {
     static const int64_t lengths[] = {2, 31, 255, 257, 4096, 1048577};
-    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) alike(b, kg_tensor_contiguous(KG_F32, 1, &lengths[i]), NULL);
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+        alike(b, kg_tensor_contiguous(KG_F32, 1, &lengths[i]), NULL);
     alike(b, kg_tensor_contiguous(KG_F32, 0, NULL), "none");
     beta(b, alike(b, F32(3, 100003), "sum"), 0);
     alike(b, kg_tensor_stepped(KG_F32, KG_SHAPE(9, 257), 3), "none");
@@ -85,13 +86,14 @@ static int infer(const kg_task *t, kg_case *c) {
     kg_tensor all;
     if (broadcast(c, &all) || !kg_dtype_is_float(all.dtype) || c->args[TARGET].tensor.dtype != all.dtype) return -1;
     c->n_outs = 1;
-    c->outs[0] = kg_reduction_of(&c->args[REDUCTION]) == KG_REDUCE_NONE ? all : kg_tensor_contiguous(all.dtype, 0, NULL);
+    c->outs[0] =
+        kg_reduction_of(&c->args[REDUCTION]) == KG_REDUCE_NONE ? all : kg_tensor_contiguous(all.dtype, 0, NULL);
     return 0;
 }
 
 typedef struct {
-    kg_view x, y;      // broadcast
-    bool direct;       // both contiguous: the storage offset is the index
+    kg_view x, y;  // broadcast
+    bool direct;   // both contiguous: the storage offset is the index
     double beta;
 } loss;
 
@@ -143,28 +145,30 @@ const kg_task kg_task_kbx_smooth_l1_loss = {
     .oracle = oracle,
     .work = work,
     .reach = reach,
-    .torch_baseline = "lambda input, target, beta=1.0, reduction='mean': F.smooth_l1_loss(input, target, beta=beta, "
-                      "reduction=reduction)",
-    .c_body = "// Each output alone: its own term, or all of them. Terms are counted over the broadcast shape.\n"
-              "const bool none = kg_same(reduction, \"none\"), mean = kg_same(reduction, \"mean\");\n"
-              "const int ndim = input->ndim > target->ndim ? input->ndim : target->ndim;\n"
-              "int64_t terms = 1;\n"
-              "for (int d = 1; d <= ndim; d++) {\n"
-              "    const int64_t a = d <= input->ndim ? kg_dim(input, -d) : 1, b = d <= target->ndim ? kg_dim(target, -d) : 1;\n"
-              "    terms *= a == 1 ? b : a;\n"
-              "}\n"
-              "double sum = 0;\n"
-              "for (int64_t k = none ? i : 0; k < (none ? i + 1 : terms); k++) {\n"
-              "    int64_t rest = k, x_at = 0, y_at = 0;\n"
-              "    for (int d = 1; d <= ndim; d++) {\n"
-              "        const int64_t a = d <= input->ndim ? kg_dim(input, -d) : 1, b = d <= target->ndim ? kg_dim(target, -d) : 1;\n"
-              "        const int64_t n = a == 1 ? b : a;\n"
-              "        if (a != 1) x_at += rest % n * kg_stride(input, -d);\n"
-              "        if (b != 1) y_at += rest % n * kg_stride(target, -d);\n"
-              "        rest /= n;\n"
-              "    }\n"
-              "    const double d = fabs(kg_get_at(input, x_at) - kg_get_at(target, y_at));\n"
-              "    sum += d < beta ? 0.5 * d * d / beta : d - 0.5 * beta;\n"
-              "}\n"
-              "kg_put(out, i, mean ? sum / (double)terms : sum);\n",
+    .torch_baseline =
+        "lambda input, target, beta=1.0, reduction='mean': F.smooth_l1_loss(input, target, beta=beta, "
+        "reduction=reduction)",
+    .c_body =
+        "// Each output alone: its own term, or all of them. Terms are counted over the broadcast shape.\n"
+        "const bool none = kg_same(reduction, \"none\"), mean = kg_same(reduction, \"mean\");\n"
+        "const int ndim = input->ndim > target->ndim ? input->ndim : target->ndim;\n"
+        "int64_t terms = 1;\n"
+        "for (int d = 1; d <= ndim; d++) {\n"
+        "    const int64_t a = d <= input->ndim ? kg_dim(input, -d) : 1, b = d <= target->ndim ? kg_dim(target, -d) : 1;\n"
+        "    terms *= a == 1 ? b : a;\n"
+        "}\n"
+        "double sum = 0;\n"
+        "for (int64_t k = none ? i : 0; k < (none ? i + 1 : terms); k++) {\n"
+        "    int64_t rest = k, x_at = 0, y_at = 0;\n"
+        "    for (int d = 1; d <= ndim; d++) {\n"
+        "        const int64_t a = d <= input->ndim ? kg_dim(input, -d) : 1, b = d <= target->ndim ? kg_dim(target, -d) : 1;\n"
+        "        const int64_t n = a == 1 ? b : a;\n"
+        "        if (a != 1) x_at += rest % n * kg_stride(input, -d);\n"
+        "        if (b != 1) y_at += rest % n * kg_stride(target, -d);\n"
+        "        rest /= n;\n"
+        "    }\n"
+        "    const double d = fabs(kg_get_at(input, x_at) - kg_get_at(target, y_at));\n"
+        "    sum += d < beta ? 0.5 * d * d / beta : d - 0.5 * beta;\n"
+        "}\n"
+        "kg_put(out, i, mean ? sum / (double)terms : sum);\n",
 };

@@ -2,9 +2,10 @@
 //
 // y_i = exp(x_i - m) / S, S = sum_j exp(x_j - m), m the largest. dtype: the input is cast to it first.
 //
-// Bounds. x_i - m rounds, u |x_i - m|, and so in every term of S: weighted with y that is their average. exp itself and the
-// division are KG_LAMBDA. S is a sum of positive terms: acc_S / S relative (src/oracle/sum.c), which stays below 1e-4 for
-// 131,072 equal values. In half precision kernels compute in float32 (PyTorch does), so all of it is charged there.
+// Bounds. x_i - m rounds, u |x_i - m|, and so in every term of S: weighted with y that is their average. exp itself and
+// the division are KG_LAMBDA. S is a sum of positive terms: acc_S / S relative (src/oracle/sum.c), which stays below
+// 1e-4 for 131,072 equal values. In half precision kernels compute in float32 (PyTorch does), so all of it is charged
+// there.
 #include "oracle/reduce.h"
 #include "task/families.h"
 
@@ -38,8 +39,8 @@ static void quick(kg_cases *b) {
     add(b, F32(5, 0), 1);
     add(b, kg_tensor_transposed(KG_F32, KG_SHAPE(33, 65), 0, 1), 1);
     add(b, kg_tensor_stepped(KG_F32, KG_SHAPE(9, 257), 3), 1);
-    add(b, F32(17, 257), 1)->args[INPUT].fill = KG_NORMAL(1000, 3);    // exp overflows unless the largest is taken off
-    add(b, F32(17, 257), 1)->args[INPUT].fill = KG_NORMAL(-1000, 3);   // and underflows
+    add(b, F32(17, 257), 1)->args[INPUT].fill = KG_NORMAL(1000, 3);   // exp overflows unless the largest is taken off
+    add(b, F32(17, 257), 1)->args[INPUT].fill = KG_NORMAL(-1000, 3);  // and underflows
     add(b, F32(33, 65), 1)->args[INPUT].fill = KG_OUTLIERS(0, 1);
     add(b, F32(400, 3), 1)->args[INPUT].fill = KG_SPECIALS(0, 1);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
@@ -62,17 +63,17 @@ static void full(kg_cases *b) {
 
 static int cases(kg_cases *b) {
     switch (b->level) {
-        case KG_CASES_QUICK: quick(b); return 0;
-        case KG_CASES_FULL:
-            quick(b);
-            full(b);
-            return 0;
-        case KG_TIMED_CUDA:
-            for (int64_t n = 16; n <= 524288; n *= 2) add(b, F32(1024, n), 1);
-            return 0;
-        default:
-            for (int64_t n = 16; n <= 16384; n *= 4) add(b, F32(1024, n), 1);
-            return 0;
+    case KG_CASES_QUICK: quick(b); return 0;
+    case KG_CASES_FULL:
+        quick(b);
+        full(b);
+        return 0;
+    case KG_TIMED_CUDA:
+        for (int64_t n = 16; n <= 524288; n *= 2) add(b, F32(1024, n), 1);
+        return 0;
+    default:
+        for (int64_t n = 16; n <= 16384; n *= 4) add(b, F32(1024, n), 1);
+        return 0;
     }
 }
 #undef F32
@@ -100,8 +101,8 @@ static int oracle(const kg_call *call, kg_ref *ref) {
         const double d = kg_at(&in, ref->index[k]) - s->largest, y = exp(d) / s->sum;
         if (isnan(y)) kg_ref_put(ref, k, false, y, 0, 0, 0);
         else
-            kg_ref_put(ref, k, kg_is_half(in.desc.dtype), y,
-                       y == 0 ? 0 : y * (KG_LAMBDA + 2 * fabs(d) + 2 * s->spread), y, y * s->sum_acc / s->sum);
+            kg_ref_put(ref, k, kg_is_half(in.desc.dtype), y, y == 0 ? 0 : y * (KG_LAMBDA + 2 * fabs(d) + 2 * s->spread),
+                       y, y * s->sum_acc / s->sum);
     }
     kg_softmax_cache_free(&cache);
     return 0;
@@ -133,11 +134,12 @@ const kg_task kg_task_kbx_softmax = {
     .torch_baseline = "torch.softmax",
     .cpu_baseline = "onednn",
     .c_items = "kg_elements(out) ? kg_elements(out) / kg_dim(out, dim) : 0",
-    .c_body = "const int64_t n = kg_dim(input, dim), from = kg_line(input, dim, i), to = kg_line(out, dim, i);\n"
-              "const int64_t step = kg_stride(input, dim), to_step = kg_stride(out, dim);\n"
-              "double largest = kg_get_at(input, from), sum = 0;\n"
-              "for (int64_t k = 1; k < n; k++) largest = fmax(largest, kg_get_at(input, from + k * step));\n"
-              "for (int64_t k = 0; k < n; k++) sum += exp(kg_get_at(input, from + k * step) - largest);\n"
-              "for (int64_t k = 0; k < n; k++)\n"
-              "    kg_put_at(out, to + k * to_step, exp(kg_get_at(input, from + k * step) - largest) / sum);\n",
+    .c_body =
+        "const int64_t n = kg_dim(input, dim), from = kg_line(input, dim, i), to = kg_line(out, dim, i);\n"
+        "const int64_t step = kg_stride(input, dim), to_step = kg_stride(out, dim);\n"
+        "double largest = kg_get_at(input, from), sum = 0;\n"
+        "for (int64_t k = 1; k < n; k++) largest = fmax(largest, kg_get_at(input, from + k * step));\n"
+        "for (int64_t k = 0; k < n; k++) sum += exp(kg_get_at(input, from + k * step) - largest);\n"
+        "for (int64_t k = 0; k < n; k++)\n"
+        "    kg_put_at(out, to + k * to_step, exp(kg_get_at(input, from + k * step) - largest) / sum);\n",
 };

@@ -1,8 +1,9 @@
-// batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-05) -> Tensor
+// batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-05) ->
+// Tensor
 //
-// Each channel (dimension 1) of input (N, C, ...) as (x - mean) / sqrt(var + eps) * weight + bias. training: mean and biased
-// variance are the batch's, and the running ones are overwritten with (1 - momentum) old + momentum new, of the unbiased
-// variance. Otherwise they are the running ones, which stay as they are. Bounds: src/oracle/norm.h.
+// Each channel (dimension 1) of input (N, C, ...) as (x - mean) / sqrt(var + eps) * weight + bias. training: mean and
+// biased variance are the batch's, and the running ones are overwritten with (1 - momentum) old + momentum new, of the
+// unbiased variance. Otherwise they are the running ones, which stay as they are. Bounds: src/oracle/norm.h.
 #include <stdlib.h>
 
 #include "oracle/norm.h"
@@ -45,7 +46,7 @@ static void quick(kg_cases *b) {
     add(b, F32(4, 5, 3, 7), true, true);
     add(b, F32(4, 5, 3, 7), false, false);
     add(b, F32(4, 5, 3, 7), true, false);
-    add(b, F32(33, 17), true, true);                                  // no spatial dimensions
+    add(b, F32(33, 17), true, true);  // no spatial dimensions
     add(b, F32(3, 9, 129), true, true);
     add(b, F32(0, 5, 3), false, true);
     add(b, F32(7, 33, 17, 19), true, true);
@@ -73,7 +74,7 @@ static void full(kg_cases *b) {
     add(b, F32(1, 129, 257), true, false);
     add(b, F32(5, 3, 17), false, true)->args[INPUT].fill = (kg_fill){KG_FILL_CONST, INFINITY, 0};
     add(b, F32(8, 3, 33, 33), true, true)->args[INPUT].fill = KG_NORMAL(10000, 1);
-    add(b, F32(8, 3, 9), true, true)->args[INPUT].fill = KG_NORMAL(0, 1e-3);   // eps counts more than the variance
+    add(b, F32(8, 3, 9), true, true)->args[INPUT].fill = KG_NORMAL(0, 1e-3);  // eps counts more than the variance
 }
 
 static int cases(kg_cases *b) {
@@ -105,7 +106,7 @@ static int infer(const kg_task *t, kg_case *c) {
 typedef struct {
     kg_view x;
     kg_groups groups;
-    kg_spread *spread;     // per channel; n == 0 until it is known
+    kg_spread *spread;  // per channel; n == 0 until it is known
 } batch;
 
 static const kg_spread *spread_of(batch *b, int64_t channel) {
@@ -128,7 +129,8 @@ static void normalised(const kg_call *call, batch *b, kg_ref *ref) {
         const kg_norm m = call->c->args[TRAINING].i
                               ? kg_norm_of(spread_of(b, channel), eps)
                               : (kg_norm){.mean = kg_at(&mean, channel), .var = kg_at(&var, channel), .eps = eps};
-        kg_norm_put(ref, k, half, &m, kg_at(&b->x, ref->index[k]), or_else(&weight, channel, 1), or_else(&bias, channel, 0));
+        kg_norm_put(ref, k, half, &m, kg_at(&b->x, ref->index[k]), or_else(&weight, channel, 1),
+                    or_else(&bias, channel, 0));
     }
 }
 
@@ -178,10 +180,12 @@ const kg_task kg_task_kbx_batch_norm = {
     .name = "batch_norm",
     .suite = "kbx",
     .category = "Normalization",
-    .signature = "batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, "
-                 "eps=1e-05) -> Tensor",
-    .summary = "Each channel shifted and scaled by its mean and variance: the batch's in training, which also moves the "
-               "running ones, else the running ones.",
+    .signature =
+        "batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, "
+        "eps=1e-05) -> Tensor",
+    .summary =
+        "Each channel shifted and scaled by its mean and variance: the batch's in training, which also moves the "
+        "running ones, else the running ones.",
     .params = params,
     .outputs = outputs,
     .lowest = KG_PREC_FP32,
@@ -193,29 +197,30 @@ const kg_task kg_task_kbx_batch_norm = {
     .torch_baseline = "F.batch_norm",
     .cpu_baseline = "onednn",
     .c_items = "kg_dim(input, 1)",
-    .c_body = "// Item i is a channel.\n"
-              "const int64_t channels = kg_dim(input, 1), batch = kg_dim(input, 0);\n"
-              "const int64_t inner = batch ? kg_elements(input) / (batch * channels) : 0, n = batch * inner;\n"
-              "double mean = 0, var = 0;\n"
-              "if (training) {\n"
-              "    for (int64_t k = 0; k < n; k++) mean += kg_get(input, (k / inner * channels + i) * inner + k % inner);\n"
-              "    mean /= (double)n;\n"
-              "    for (int64_t k = 0; k < n; k++) {\n"
-              "        const double d = kg_get(input, (k / inner * channels + i) * inner + k % inner) - mean;\n"
-              "        var += d * d;\n"
-              "    }\n"
-              "    var /= (double)n;\n"
-              "    if (running_mean) kg_put(running_mean, i, (1 - momentum) * kg_get(running_mean, i) + momentum * mean);\n"
-              "    if (running_var)\n"
-              "        kg_put(running_var, i, (1 - momentum) * kg_get(running_var, i) +\n"
-              "                                   momentum * var * (double)n / (double)(n - 1));\n"
-              "} else {\n"
-              "    mean = kg_get(running_mean, i);\n"
-              "    var = kg_get(running_var, i);\n"
-              "}\n"
-              "const double scale = (weight ? kg_get(weight, i) : 1.0) / sqrt(var + eps), shift = bias ? kg_get(bias, i) : 0.0;\n"
-              "for (int64_t k = 0; k < n; k++) {\n"
-              "    const int64_t at = (k / inner * channels + i) * inner + k % inner;\n"
-              "    kg_put(out, at, (kg_get(input, at) - mean) * scale + shift);\n"
-              "}\n",
+    .c_body =
+        "// Item i is a channel.\n"
+        "const int64_t channels = kg_dim(input, 1), batch = kg_dim(input, 0);\n"
+        "const int64_t inner = batch ? kg_elements(input) / (batch * channels) : 0, n = batch * inner;\n"
+        "double mean = 0, var = 0;\n"
+        "if (training) {\n"
+        "    for (int64_t k = 0; k < n; k++) mean += kg_get(input, (k / inner * channels + i) * inner + k % inner);\n"
+        "    mean /= (double)n;\n"
+        "    for (int64_t k = 0; k < n; k++) {\n"
+        "        const double d = kg_get(input, (k / inner * channels + i) * inner + k % inner) - mean;\n"
+        "        var += d * d;\n"
+        "    }\n"
+        "    var /= (double)n;\n"
+        "    if (running_mean) kg_put(running_mean, i, (1 - momentum) * kg_get(running_mean, i) + momentum * mean);\n"
+        "    if (running_var)\n"
+        "        kg_put(running_var, i, (1 - momentum) * kg_get(running_var, i) +\n"
+        "                                   momentum * var * (double)n / (double)(n - 1));\n"
+        "} else {\n"
+        "    mean = kg_get(running_mean, i);\n"
+        "    var = kg_get(running_var, i);\n"
+        "}\n"
+        "const double scale = (weight ? kg_get(weight, i) : 1.0) / sqrt(var + eps), shift = bias ? kg_get(bias, i) : 0.0;\n"
+        "for (int64_t k = 0; k < n; k++) {\n"
+        "    const int64_t at = (k / inner * channels + i) * inner + k % inner;\n"
+        "    kg_put(out, at, (kg_get(input, at) - mean) * scale + shift);\n"
+        "}\n",
 };

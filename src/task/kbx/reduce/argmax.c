@@ -1,23 +1,23 @@
 // argmax(input, dim, keepdim=False) -> LongTensor
 //
-// Index of the largest value along dim; None: in the flattened input. NaN is larger than everything; of equal values the
-// first counts. Exact.
+// Index of the largest value along dim; None: in the flattened input. NaN is larger than everything; of equal values
+// the first counts. Exact.
 #include "oracle/reduce.h"
 #include "task/families.h"
 
-static const kg_param params[] = {
-    {.name = "input", .kind = KG_P_TENSOR},
-    {.name = "dim", .kind = KG_P_INT, .nullable = true},
-    {.name = "keepdim", .kind = KG_P_BOOL, .optional = true, .keyword = true},
-    {.name = NULL}};
+static const kg_param params[] = {{.name = "input", .kind = KG_P_TENSOR},
+                                  {.name = "dim", .kind = KG_P_INT, .nullable = true},
+                                  {.name = "keepdim", .kind = KG_P_BOOL, .optional = true, .keyword = true},
+                                  {.name = NULL}};
 enum { INPUT, DIM, KEEPDIM };
 static const char *const outputs[] = {"out", NULL};
 
 static kg_case *add(kg_cases *b, kg_tensor input, int64_t dim) {
     kg_case *c = kg_case_add(b);
     const bool small = input.dtype == KG_U8;
-    kg_set_strided(c, b->task, "input", input,
-                   kg_dtype_is_float(input.dtype) ? KG_NORMAL(0, 1) : KG_INTEGERS(small ? 0 : -1000, small ? 255 : 1000));
+    kg_set_strided(
+        c, b->task, "input", input,
+        kg_dtype_is_float(input.dtype) ? KG_NORMAL(0, 1) : KG_INTEGERS(small ? 0 : -1000, small ? 255 : 1000));
     kg_set_int(c, b->task, "dim", dim);
     return c;
 }
@@ -45,20 +45,21 @@ static void quick(kg_cases *b) {
     add(b, F32(65, 1025), 1)->args[INPUT].fill = ties;
     add(b, F32(129, 33), 0)->args[INPUT].fill = ties;
     flat(b, F32(4099))->args[INPUT].fill = ties;
-    add(b, F32(129, 65), 1)->args[INPUT].fill = KG_SPECIALS(0, 1);     // nearly every row holds a NaN
-    add(b, F32(300, 3), 1)->args[INPUT].fill = KG_SPECIALS(0, 1);      // infinities decide
-    add(b, F32(64, 33), 1)->args[INPUT].fill = KG_NORMAL(-1000, 1);    // all negative
+    add(b, F32(129, 65), 1)->args[INPUT].fill = KG_SPECIALS(0, 1);   // nearly every row holds a NaN
+    add(b, F32(300, 3), 1)->args[INPUT].fill = KG_SPECIALS(0, 1);    // infinities decide
+    add(b, F32(64, 33), 1)->args[INPUT].fill = KG_NORMAL(-1000, 1);  // all negative
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         add(b, kg_tensor_contiguous(others[i], KG_SHAPE(67, 257)), i % 2 ? 0 : 1);
 }
 
 static void full(kg_cases *b) {
     static const int64_t lengths[] = {2, 31, 255, 257, 4096, 1048577};
-    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) add(b, kg_tensor_contiguous(KG_F32, 1, &lengths[i]), 0);
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+        add(b, kg_tensor_contiguous(KG_F32, 1, &lengths[i]), 0);
     flat(b, kg_tensor_contiguous(KG_F32, 0, NULL));
     add(b, F32(2, 3, 4, 5, 6), -3);
     kg_set_bool(add(b, F32(2, 3, 4, 5, 6), 0), b->task, "keepdim", true);
-    add(b, kg_tensor_expanded(KG_F32, KG_SHAPE(19, 129), 0), 0);       // every value equal: 0
+    add(b, kg_tensor_expanded(KG_F32, KG_SHAPE(19, 129), 0), 0);  // every value equal: 0
     add(b, kg_tensor_stepped(KG_F32, KG_SHAPE(9, 257), 3), -1);
     flat(b, F32(3000))->args[INPUT].fill = KG_SPECIALS(0, 1);
 }
@@ -96,7 +97,10 @@ static int infer(const kg_task *t, kg_case *c) {
     return 0;
 }
 
-typedef struct { double best; int64_t at, seen; } search;
+typedef struct {
+    double best;
+    int64_t at, seen;
+} search;
 
 static void search_chunk(const double *x, int64_t n, void *ctx) {
     search *s = ctx;
@@ -137,7 +141,8 @@ const kg_task kg_task_kbx_argmax = {
     .suite = "kbx",
     .category = "Reduce",
     .signature = "argmax(input, dim, keepdim=False) -> LongTensor",
-    .summary = "Where the largest value along dim stands (None: in the flattened input); NaN is largest, the first of equals counts.",
+    .summary =
+        "Where the largest value along dim stands (None: in the flattened input); NaN is largest, the first of equals counts.",
     .params = params,
     .outputs = outputs,
     .lowest = KG_PREC_FP32,
@@ -147,15 +152,16 @@ const kg_task kg_task_kbx_argmax = {
     .work = work,
     .reach = reach,
     .torch_baseline = "torch.argmax",
-    .c_body = "const int64_t n = dim ? kg_dim(input, *dim) : kg_elements(input);\n"
-              "double best = 0;\n"
-              "int64_t found = 0;\n"
-              "for (int64_t k = 0; k < n; k++) {\n"
-              "    const int64_t at = dim ? kg_line(input, *dim, i) + k * kg_stride(input, *dim) : kg_element(input, k);\n"
-              "    const double x = kg_get_at(input, at);\n"
-              "    if (k > 0 && (x <= best || best != best)) continue;\n"
-              "    best = x;\n"
-              "    found = k;\n"
-              "}\n"
-              "kg_put(out, i, (double)found);\n",
+    .c_body =
+        "const int64_t n = dim ? kg_dim(input, *dim) : kg_elements(input);\n"
+        "double best = 0;\n"
+        "int64_t found = 0;\n"
+        "for (int64_t k = 0; k < n; k++) {\n"
+        "    const int64_t at = dim ? kg_line(input, *dim, i) + k * kg_stride(input, *dim) : kg_element(input, k);\n"
+        "    const double x = kg_get_at(input, at);\n"
+        "    if (k > 0 && (x <= best || best != best)) continue;\n"
+        "    best = x;\n"
+        "    found = k;\n"
+        "}\n"
+        "kg_put(out, i, (double)found);\n",
 };

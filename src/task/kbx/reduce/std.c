@@ -2,8 +2,8 @@
 //
 // sqrt(sum (x - mean)^2 / max(0, n - correction)): NaN where that is 0/0, infinity where something is divided by 0.
 //
-// Bounds. The variance v errs by dv (src/oracle/moments.c: two-pass and Welford; not sum x^2 - n mean^2, which loses mean^2/v
-// times as much), so its root by sqrt(v + dv) - sqrt(v) <= min(dv / (2 sqrt v), sqrt dv).
+// Bounds. The variance v errs by dv (src/oracle/moments.c: two-pass and Welford; not sum x^2 - n mean^2, which loses
+// mean^2/v times as much), so its root by sqrt(v + dv) - sqrt(v) <= min(dv / (2 sqrt v), sqrt dv).
 #include "oracle/reduce.h"
 #include "task/families.h"
 
@@ -36,8 +36,8 @@ static kg_case *corrected(kg_cases *b, kg_case *c, int64_t correction) {
 static void quick(kg_cases *b) {
     static const kg_dtype others[] = {KG_F16, KG_BF16, KG_F64};
     add(b, F32(5));
-    add(b, F32(1));                                                  // NaN: one element has no spread
-    corrected(b, add(b, F32(1)), 0);                                 // 0
+    add(b, F32(1));                   // NaN: one element has no spread
+    corrected(b, add(b, F32(1)), 0);  // 0
     add(b, F32(1025));
     corrected(b, add(b, F32(1025)), 0);
     corrected(b, over(b, add(b, F32(9, 7)), KG_INTS(1)), 2);
@@ -45,8 +45,8 @@ static void quick(kg_cases *b) {
     over(b, add(b, F32(33, 65)), KG_INTS(0));
     kg_set_bool(over(b, add(b, F32(33, 65)), KG_INTS(-1)), b->task, "keepdim", true);
     over(b, add(b, F32(5, 7, 11)), KG_INTS(0, 2));
-    over(b, add(b, F32(0, 5)), KG_INTS(0));                          // NaN: nothing
-    over(b, add(b, F32(0, 5)), KG_INTS(1));                          // no results
+    over(b, add(b, F32(0, 5)), KG_INTS(0));  // NaN: nothing
+    over(b, add(b, F32(0, 5)), KG_INTS(1));  // no results
     over(b, add(b, kg_tensor_transposed(KG_F32, KG_SHAPE(33, 65), 0, 1)), KG_INTS(1));
     over(b, add(b, F32(17, 1000)), KG_INTS(1))->args[INPUT].fill = KG_NORMAL(1000, 1);
     over(b, add(b, F32(17, 1000)), KG_INTS(1))->args[INPUT].fill = KG_NORMAL(10000, 1);
@@ -66,7 +66,7 @@ static void full(kg_cases *b) {
     over(b, add(b, F32(2, 3, 4, 5, 6)), KG_INTS(-4, 3));
     add(b, F32(100))->args[INPUT].fill = (kg_fill){KG_FILL_CONST, 3.25, 0};
     over(b, add(b, kg_tensor_stepped(KG_F32, KG_SHAPE(9, 257), 3)), KG_INTS(-1));
-    corrected(b, over(b, add(b, F32(9, 7)), KG_INTS(1)), 7);         // divided by 0: infinity
+    corrected(b, over(b, add(b, F32(9, 7)), KG_INTS(1)), 7);  // divided by 0: infinity
     over(b, add(b, kg_tensor_contiguous(KG_F16, KG_SHAPE(5, 4099))), KG_INTS(1))->args[INPUT].fill = KG_NORMAL(100, 1);
 }
 #undef F32
@@ -107,8 +107,7 @@ static int oracle(const kg_call *call, kg_ref *ref) {
         if (isfinite(sd))
             kg_ref_put(ref, k, kg_is_half(in.desc.dtype), sd, KG_LAMBDA * sd + 2 * inputs, sd,
                        sd > 0 ? fmin(dv / (2 * sd), sqrt(dv / s.u)) : sqrt(dv / s.u));
-        else
-            kg_ref_put(ref, k, false, sd, 0, 0, 0);
+        else kg_ref_put(ref, k, false, sd, 0, 0, 0);
     }
     return 0;
 }
@@ -139,28 +138,29 @@ const kg_task kg_task_kbx_std = {
     .work = work,
     .reach = reach,
     .torch_baseline = "torch.std",
-    .c_body = "// Element r of the group behind output i: reduced dimensions count r down, kept ones i.\n"
-              "int64_t count = 1;\n"
-              "for (int d = 0; d < input->ndim; d++) count *= input->shape[d];\n"
-              "count /= kg_elements(out);\n"
-              "double mean = 0, squares = 0;\n"
-              "for (int pass = 0; pass < 2; pass++) {\n"
-              "    for (int64_t k = 0; k < count; k++) {\n"
-              "        int64_t at = 0, r = k, rest = i;\n"
-              "        for (int d = input->ndim - 1; d >= 0; d--) {\n"
-              "            bool reduced = !dim || dim->n == 0;\n"
-              "            for (int64_t j = 0; dim && j < dim->n; j++)\n"
-              "                reduced = reduced || dim->v[j] == d || dim->v[j] + input->ndim == d;\n"
-              "            at += (reduced ? r : rest) % input->shape[d] * kg_stride(input, d);\n"
-              "            if (reduced) r /= input->shape[d];\n"
-              "            else rest /= input->shape[d];\n"
-              "        }\n"
-              "        const double x = kg_get_at(input, at);\n"
-              "        if (pass == 0) mean += x;\n"
-              "        else squares += (x - mean) * (x - mean);\n"
-              "    }\n"
-              "    if (pass == 0) mean /= (double)count;\n"
-              "}\n"
-              "const int64_t freedom = count - correction;\n"
-              "kg_put(out, i, sqrt((count ? squares : NAN) / (double)(freedom > 0 ? freedom : 0)));\n",
+    .c_body =
+        "// Element r of the group behind output i: reduced dimensions count r down, kept ones i.\n"
+        "int64_t count = 1;\n"
+        "for (int d = 0; d < input->ndim; d++) count *= input->shape[d];\n"
+        "count /= kg_elements(out);\n"
+        "double mean = 0, squares = 0;\n"
+        "for (int pass = 0; pass < 2; pass++) {\n"
+        "    for (int64_t k = 0; k < count; k++) {\n"
+        "        int64_t at = 0, r = k, rest = i;\n"
+        "        for (int d = input->ndim - 1; d >= 0; d--) {\n"
+        "            bool reduced = !dim || dim->n == 0;\n"
+        "            for (int64_t j = 0; dim && j < dim->n; j++)\n"
+        "                reduced = reduced || dim->v[j] == d || dim->v[j] + input->ndim == d;\n"
+        "            at += (reduced ? r : rest) % input->shape[d] * kg_stride(input, d);\n"
+        "            if (reduced) r /= input->shape[d];\n"
+        "            else rest /= input->shape[d];\n"
+        "        }\n"
+        "        const double x = kg_get_at(input, at);\n"
+        "        if (pass == 0) mean += x;\n"
+        "        else squares += (x - mean) * (x - mean);\n"
+        "    }\n"
+        "    if (pass == 0) mean /= (double)count;\n"
+        "}\n"
+        "const int64_t freedom = count - correction;\n"
+        "kg_put(out, i, sqrt((count ? squares : NAN) / (double)(freedom > 0 ? freedom : 0)));\n",
 };

@@ -1,7 +1,7 @@
 // sum(input, dim, keepdim=False, *, dtype=None) -> Tensor
 //
-// dim: an int, a tuple, or None and () for all dimensions. dtype: inputs are cast to it first; None keeps floating dtypes
-// and makes int64 of integers and bool. Bounds: src/oracle/sum.c; integers are exact, modulo 2^bits.
+// dim: an int, a tuple, or None and () for all dimensions. dtype: inputs are cast to it first; None keeps floating
+// dtypes and makes int64 of integers and bool. Bounds: src/oracle/sum.c; integers are exact, modulo 2^bits.
 #include "oracle/reduce.h"
 #include "task/families.h"
 
@@ -46,8 +46,8 @@ static void quick(kg_cases *b) {
     kg_set_bool(add_int(b, F32(33, 65), 1), b->task, "keepdim", true);
     kg_set_bool(add(b, F32(5, 7, 11), KG_INTS(0, 2)), b->task, "keepdim", true);
     add(b, F32(5, 7, 11), KG_INTS(1, -1));
-    add_int(b, F32(0, 5), 0);        // a sum of nothing: zeros
-    add_int(b, F32(0, 5), 1);        // no sums
+    add_int(b, F32(0, 5), 0);  // a sum of nothing: zeros
+    add_int(b, F32(0, 5), 1);  // no sums
     add_int(b, kg_tensor_transposed(KG_F32, KG_SHAPE(33, 65), 0, 1), 1);
     add_int(b, kg_tensor_stepped(KG_F32, KG_SHAPE(9, 257), 3), -1);
     add_int(b, F32(64, 33), 1)->args[INPUT].fill = KG_OUTLIERS(0.5, 1);
@@ -62,7 +62,8 @@ static void quick(kg_cases *b) {
 
 static void full(kg_cases *b) {
     static const int64_t lengths[] = {2, 31, 255, 257, 4096, 1048577};
-    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) add_int(b, kg_tensor_contiguous(KG_F32, 1, &lengths[i]), 0);
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+        add_int(b, kg_tensor_contiguous(KG_F32, 1, &lengths[i]), 0);
     add(b, kg_tensor_contiguous(KG_F32, 0, NULL), -1, NULL);
     add(b, F32(2, 3, 4, 5, 6), KG_INTS(0, 2, 4));
     add(b, F32(2, 3, 4, 5, 6), KG_INTS(-4, 3));
@@ -95,7 +96,8 @@ static int infer(const kg_task *t, kg_case *c) {
     const int mask = kg_reduced_dims(&c->args[DIM], in->ndim);
     if (mask < 0) return -1;
     const bool is_float = kg_dtype_is_float(in->dtype);
-    const kg_dtype d = c->args[DTYPE].none ? (is_float ? in->dtype : KG_I64) : (kg_dtype)kg_dtype_parse(c->args[DTYPE].s);
+    const kg_dtype d =
+        c->args[DTYPE].none ? (is_float ? in->dtype : KG_I64) : (kg_dtype)kg_dtype_parse(c->args[DTYPE].s);
     c->n_outs = 1;
     c->outs[0] = kg_reduced_shape(in, mask, c->args[KEEPDIM].i, d);
     return 0;
@@ -154,22 +156,23 @@ const kg_task kg_task_kbx_sum = {
     .reach = reach,
     .torch_baseline = "torch.sum",
     .cpu_baseline = "onednn",
-    .c_body = "// Element r of the group that output i sums: reduced dimensions count r down, kept ones i.\n"
-              "int64_t count = 1;\n"
-              "for (int d = 0; d < input->ndim; d++) count *= input->shape[d];\n"
-              "count /= kg_elements(out);\n"
-              "double sum = 0;\n"
-              "for (int64_t k = 0; k < count; k++) {\n"
-              "    int64_t at = 0, r = k, rest = i;\n"
-              "    for (int d = input->ndim - 1; d >= 0; d--) {\n"
-              "        bool reduced = !dim || dim->n == 0;\n"
-              "        for (int64_t j = 0; dim && j < dim->n; j++)\n"
-              "            reduced = reduced || dim->v[j] == d || dim->v[j] + input->ndim == d;\n"
-              "        at += (reduced ? r : rest) % input->shape[d] * kg_stride(input, d);\n"
-              "        if (reduced) r /= input->shape[d];\n"
-              "        else rest /= input->shape[d];\n"
-              "    }\n"
-              "    sum += kg_get_at(input, at);\n"
-              "}\n"
-              "kg_put(out, i, sum);\n",
+    .c_body =
+        "// Element r of the group that output i sums: reduced dimensions count r down, kept ones i.\n"
+        "int64_t count = 1;\n"
+        "for (int d = 0; d < input->ndim; d++) count *= input->shape[d];\n"
+        "count /= kg_elements(out);\n"
+        "double sum = 0;\n"
+        "for (int64_t k = 0; k < count; k++) {\n"
+        "    int64_t at = 0, r = k, rest = i;\n"
+        "    for (int d = input->ndim - 1; d >= 0; d--) {\n"
+        "        bool reduced = !dim || dim->n == 0;\n"
+        "        for (int64_t j = 0; dim && j < dim->n; j++)\n"
+        "            reduced = reduced || dim->v[j] == d || dim->v[j] + input->ndim == d;\n"
+        "        at += (reduced ? r : rest) % input->shape[d] * kg_stride(input, d);\n"
+        "        if (reduced) r /= input->shape[d];\n"
+        "        else rest /= input->shape[d];\n"
+        "    }\n"
+        "    sum += kg_get_at(input, at);\n"
+        "}\n"
+        "kg_put(out, i, sum);\n",
 };
