@@ -39,9 +39,24 @@ typedef unsigned long long uint64_t;
 extern "C" {
 #endif
 typedef enum { kDLCPU = 1, kDLCUDA = 2, kDLCUDAHost = 3, kDLOpenCL = 4 } DLDeviceType;
-typedef struct { DLDeviceType device_type; int device_id; } DLDevice;
-typedef enum { kDLInt = 0U, kDLUInt = 1U, kDLFloat = 2U, kDLOpaqueHandle = 3U, kDLBfloat = 4U, kDLComplex = 5U, kDLBool = 6U } DLDataTypeCode;
-typedef struct { uint8_t code; uint8_t bits; uint16_t lanes; } DLDataType;
+typedef struct {
+    DLDeviceType device_type;
+    int device_id;
+} DLDevice;
+typedef enum {
+    kDLInt = 0U,
+    kDLUInt = 1U,
+    kDLFloat = 2U,
+    kDLOpaqueHandle = 3U,
+    kDLBfloat = 4U,
+    kDLComplex = 5U,
+    kDLBool = 6U
+} DLDataTypeCode;
+typedef struct {
+    uint8_t code;
+    uint8_t bits;
+    uint16_t lanes;
+} DLDataType;
 typedef struct {
     void *data;
     DLDevice device;
@@ -56,8 +71,14 @@ typedef struct {
 #endif
 #endif
 
-typedef struct { int64_t n; const int64_t *v; } kg_ints;   /* an int or tuple of ints */
-typedef struct { int64_t n; const double *v; } kg_floats;  /* a tuple of floats */
+typedef struct {
+    int64_t n;
+    const int64_t *v;
+} kg_ints; /* an int or tuple of ints */
+typedef struct {
+    int64_t n;
+    const double *v;
+} kg_floats; /* a tuple of floats */
 
 #ifdef __CUDACC__
 #define KG_DEVICE_FN __host__ __device__ inline
@@ -129,7 +150,10 @@ KG_DEVICE_FN int64_t kg_line(const DLTensor *t, int64_t dim, int64_t line) {
 KG_DEVICE_FN double kg_half_to_double(uint16_t h) {
     const int e = h >> 10 & 31;
     const uint64_t sign = (uint64_t)(h >> 15) << 63;
-    union { uint64_t u; double d; } x;
+    union {
+        uint64_t u;
+        double d;
+    } x;
     if (e == 0) { /* zero and denormals: m * 2^-24 */
         x.d = (double)(h & 1023) * (1.0 / 16777216.0);
         x.u |= sign;
@@ -139,13 +163,19 @@ KG_DEVICE_FN double kg_half_to_double(uint16_t h) {
     return x.d;
 }
 KG_DEVICE_FN double kg_bfloat_to_double(uint16_t h) {
-    union { uint32_t u; float f; } x;
+    union {
+        uint32_t u;
+        float f;
+    } x;
     x.u = (uint32_t)h << 16;
     return (double)x.f;
 }
 /* Rounds to nearest even onto a format of `bits` fraction bits and least exponent `emin`, largest exponent `emax`. */
 KG_DEVICE_FN uint16_t kg_double_to_16(double v, int bits, int emin, int emax) {
-    union { double d; uint64_t u; } x;
+    union {
+        double d;
+        uint64_t u;
+    } x;
     x.d = v;
     const uint16_t sign = (uint16_t)(x.u >> 48 & 0x8000);
     const uint64_t mag = x.u & 0x7fffffffffffffffull, inf = 0x7ff0000000000000ull;

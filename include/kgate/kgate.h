@@ -23,14 +23,14 @@ extern "C" {
 typedef struct kgate_context kgate_context;
 
 typedef struct {
-    const char *device;    /* "auto", "cpu", "cuda", "cuda:0" */
-    const char *python;    /* interpreter for Python candidates; NULL: $KGATE_PYTHON, else python3 */
-    const char *database;  /* NULL: the default database; "": none is written */
-    const char *baseline;  /* "auto", "none", a baseline's name, or a candidate's path */
-    uint64_t seed;         /* 0: fresh */
-    int full_cases;        /* 0: quick */
-    int check_only;        /* 1: correctness alone, no timing */
-    double timeout_s;      /* one step of a candidate */
+    const char *device;   /* "auto", "cpu", "cuda", "cuda:0" */
+    const char *python;   /* interpreter for Python candidates; NULL: $KGATE_PYTHON, else python3 */
+    const char *database; /* NULL: the default database; "": none is written */
+    const char *baseline; /* "auto", "none", a baseline's name, or a candidate's path */
+    uint64_t seed;        /* 0: fresh */
+    int full_cases;       /* 0: quick */
+    int check_only;       /* 1: correctness alone, no timing */
+    double timeout_s;     /* one step of a candidate */
     double lre_min, util_min_memory, util_min_compute;
 } kgate_options;
 

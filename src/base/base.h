@@ -14,13 +14,13 @@
 // where, and what to do. Functions that can fail return 0 or -1 and fill *err (which may be NULL).
 typedef enum {
     KG_OK = 0,
-    KG_ERR_USAGE = 2,    // the caller asked for something that makes no sense (exit 2)
-    KG_ERR_CANNOT = 3,   // this machine cannot: no such device, database unusable (exit 3)
-    KG_ERR_CANDIDATE,    // the candidate is at fault: does not build, wrong output, crashed
-    KG_ERR_TIMEOUT,      // the candidate did not answer in time
-    KG_ERR_DIED,         // the runner process ended (crash, kill, exit)
-    KG_ERR_MEMORY,       // out of memory, host or device
-    KG_ERR_INTERNAL      // a bug or an impossible answer of the system
+    KG_ERR_USAGE = 2,   // the caller asked for something that makes no sense (exit 2)
+    KG_ERR_CANNOT = 3,  // this machine cannot: no such device, database unusable (exit 3)
+    KG_ERR_CANDIDATE,   // the candidate is at fault: does not build, wrong output, crashed
+    KG_ERR_TIMEOUT,     // the candidate did not answer in time
+    KG_ERR_DIED,        // the runner process ended (crash, kill, exit)
+    KG_ERR_MEMORY,      // out of memory, host or device
+    KG_ERR_INTERNAL     // a bug or an impossible answer of the system
 } kg_code;
 
 typedef struct {
@@ -53,19 +53,16 @@ void kg_text_free(kg_text *t);
 int kg_read_file(const char *path, size_t limit, char **data, size_t *size, kg_error *err);
 
 // ---- dtypes -------------------------------------------------------------------------------------
-typedef enum {
-    KG_F64, KG_F32, KG_F16, KG_BF16, KG_I64, KG_I32, KG_I16, KG_I8, KG_U8, KG_BOOL,
-    KG_DTYPES
-} kg_dtype;
+typedef enum { KG_F64, KG_F32, KG_F16, KG_BF16, KG_I64, KG_I32, KG_I16, KG_I8, KG_U8, KG_BOOL, KG_DTYPES } kg_dtype;
 
-size_t kg_dtype_size(kg_dtype t);             // bytes
-const char *kg_dtype_name(kg_dtype t);        // "float32", as PyTorch names it
-const char *kg_dtype_short(kg_dtype t);       // "f32"
-int kg_dtype_parse(const char *s);            // either name, or "torch.float32"; -1 when unknown
+size_t kg_dtype_size(kg_dtype t);        // bytes
+const char *kg_dtype_name(kg_dtype t);   // "float32", as PyTorch names it
+const char *kg_dtype_short(kg_dtype t);  // "f32"
+int kg_dtype_parse(const char *s);       // either name, or "torch.float32"; -1 when unknown
 bool kg_dtype_is_float(kg_dtype t);
-double kg_dtype_unit(kg_dtype t);             // unit roundoff u: 2^-24 for f32; 0 for integers
-double kg_dtype_max(kg_dtype t);              // largest finite value
-double kg_dtype_tiny(kg_dtype t);             // absolute error that denormals may carry (half spacing; f32, bf16: min normal)
+double kg_dtype_unit(kg_dtype t);  // unit roundoff u: 2^-24 for f32; 0 for integers
+double kg_dtype_max(kg_dtype t);   // largest finite value
+double kg_dtype_tiny(kg_dtype t);  // absolute error that denormals may carry (half spacing; f32, bf16: min normal)
 
 // One element to and from double. Stores round to nearest even and overflow to infinity as IEEE 754
 // does; integers are converted exactly or clamped. int64 beyond 2^53: use kg_load_int.
@@ -83,8 +80,8 @@ typedef struct {
 } kg_tensor;
 
 kg_tensor kg_tensor_contiguous(kg_dtype t, int ndim, const int64_t *shape);
-int64_t kg_numel(const kg_tensor *t);         // product of the shape; 1 for 0-dimensional
-size_t kg_span_bytes(const kg_tensor *t);     // bytes from the first element to past the last; 0 when empty
+int64_t kg_numel(const kg_tensor *t);      // product of the shape; 1 for 0-dimensional
+size_t kg_span_bytes(const kg_tensor *t);  // bytes from the first element to past the last; 0 when empty
 bool kg_is_contiguous(const kg_tensor *t);
 // Storage offset, in elements, of the element with this row-major (logical) index.
 int64_t kg_offset(const kg_tensor *t, int64_t logical);
@@ -96,22 +93,24 @@ void kg_tensor_describe(const kg_tensor *t, kg_text *out);  // "f32[3,17]" or "f
 
 // ---- random numbers by counter ------------------------------------------------------------------
 // Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
-typedef struct { uint32_t v[4]; } kg_philox;
+typedef struct {
+    uint32_t v[4];
+} kg_philox;
 kg_philox kg_philox4x32(uint64_t key, uint64_t counter_lo, uint64_t counter_hi);
 
 // How a tensor's values are drawn. Every element is a function of (seed, storage index) alone, and the
 // CPU and device versions agree bit for bit, so the judge never has to copy an input back.
 typedef enum {
     KG_FILL_ZERO,
-    KG_FILL_CONST,      // a
-    KG_FILL_NORMAL,     // bell-shaped (sum of four uniforms), mean a, standard deviation b, all bits of a float32 used
-    KG_FILL_UNIFORM,    // [a, b)
-    KG_FILL_INT,        // integers a..b inclusive, uniform
-    KG_FILL_OUTLIERS,   // normal(a, b), one in 64 multiplied by 1000
-    KG_FILL_SPECIALS,   // normal(a, b), one in 8 replaced by NaN, +-inf, +-0, denormals, +-max in turn
-    KG_FILL_LOGSCALE,   // sign * 2^uniform(a, b): magnitudes across many octaves
-    KG_FILL_TIES,       // small integers 0..3: many equal values
-    KG_FILL_POISON      // pattern that no honest kernel leaves: signalling NaN for floats, 0xA5 bytes otherwise
+    KG_FILL_CONST,     // a
+    KG_FILL_NORMAL,    // bell-shaped (sum of four uniforms), mean a, standard deviation b, all bits of a float32 used
+    KG_FILL_UNIFORM,   // [a, b)
+    KG_FILL_INT,       // integers a..b inclusive, uniform
+    KG_FILL_OUTLIERS,  // normal(a, b), one in 64 multiplied by 1000
+    KG_FILL_SPECIALS,  // normal(a, b), one in 8 replaced by NaN, +-inf, +-0, denormals, +-max in turn
+    KG_FILL_LOGSCALE,  // sign * 2^uniform(a, b): magnitudes across many octaves
+    KG_FILL_TIES,      // small integers 0..3: many equal values
+    KG_FILL_POISON     // pattern that no honest kernel leaves: signalling NaN for floats, 0xA5 bytes otherwise
 } kg_fill_kind;
 
 typedef struct {

@@ -14,10 +14,10 @@ struct kg_baseline {
 };
 
 typedef struct {
-    const char *name;       // as --baseline takes it
-    const char *device;     // kind of device it runs on
+    const char *name;    // as --baseline takes it
+    const char *device;  // kind of device it runs on
     bool python;
-    const char *language;   // loader
+    const char *language;  // loader
     const char *settings;
 } kind;
 

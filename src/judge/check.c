@@ -13,19 +13,19 @@
 
 // One output, or one argument overwritten in place.
 typedef struct {
-    int out;                 // as kg_ref counts them
+    int out;  // as kg_ref counts them
     const char *name;
     const kg_tensor *desc;
     const kg_place *place;
-    bool poisoned;           // held poison before the call
+    bool poisoned;  // held poison before the call
 } target;
 
 typedef struct {
     const kg_check_request *r;
     const kg_call *call;
     const target *t;
-    const int64_t *index;    // NULL: all of them, in order
-    const char *dense;       // values of `index` one after the other, or the whole storage when index is NULL
+    const int64_t *index;  // NULL: all of them, in order
+    const char *dense;     // values of `index` one after the other, or the whole storage when index is NULL
     kg_precision required;
     pthread_mutex_t lock;
     // Worst so far.
@@ -40,12 +40,12 @@ typedef struct {
 // Unit roundoff of a rung when the answer is stored as `t`.
 static double rung_unit(kg_precision p, kg_dtype t) {
     switch (p) {
-        case KG_PREC_FP64: return 0x1p-53;
-        case KG_PREC_FP32: return 0x1p-24;
-        case KG_PREC_TF32: return 0x1p-11;
-        case KG_PREC_FP16: return t == KG_F16 ? 0x1p-11 : 0x1p-8;
-        case KG_PREC_FP8: return 0x1p-4;
-        default: return 1;   // integers: local and acc are the allowed difference itself
+    case KG_PREC_FP64: return 0x1p-53;
+    case KG_PREC_FP32: return 0x1p-24;
+    case KG_PREC_TF32: return 0x1p-11;
+    case KG_PREC_FP16: return t == KG_F16 ? 0x1p-11 : 0x1p-8;
+    case KG_PREC_FP8: return 0x1p-4;
+    default: return 1;  // integers: local and acc are the allowed difference itself
     }
 }
 
@@ -155,8 +155,8 @@ static int targets_of(const kg_check_request *r, target *list) {
     int n = 0, next = r->c->n_outs;
     for (int i = 0; i < r->c->n_outs; i++) {
         bool alias = i == 0 && r->c->alias_first_out;
-        list[n++] = (target){i, r->task->outputs[i], &r->c->outs[i], alias ? &r->layout->args[0] : &r->layout->outs[i],
-                             !alias};
+        list[n++] =
+            (target){i, r->task->outputs[i], &r->c->outs[i], alias ? &r->layout->args[0] : &r->layout->outs[i], !alias};
     }
     for (int i = 0; i < r->c->n_args; i++) {
         const kg_param *p = &r->task->params[i];
@@ -215,8 +215,14 @@ static int compare(const kg_check_request *r, const kg_call *call, const target 
         n = kg_sample_indices(total, reach, r->seeds[r->n_seeds - 1], &index);
         if (!index) return kg_fail(err, KG_ERR_MEMORY, "no memory for sampled indices");
     }
-    comparison c = {.r = r, .call = call, .t = t, .index = index, .required = required_of(r->task, t->desc->dtype),
-                    .at_required = -1, .at = -1, .lock = PTHREAD_MUTEX_INITIALIZER};
+    comparison c = {.r = r,
+                    .call = call,
+                    .t = t,
+                    .index = index,
+                    .required = required_of(r->task, t->desc->dtype),
+                    .at_required = -1,
+                    .at = -1,
+                    .lock = PTHREAD_MUTEX_INITIALIZER};
     char *dense = NULL;
     int rc = fetch(r, t, index, n, &dense, err);
     c.dense = dense;

@@ -12,10 +12,10 @@ typedef struct {
     const kg_layout *layout;
     kg_arena *in, *out;
     int slot;
-    const uint64_t *seeds;   // fill seeds of the calls on the slot, oldest first; the last made the values judged
-    int n_seeds;             // 1 for stateless tasks
-    bool native;             // C or CUDA: out= arguments do not exist
-    bool full;               // every element whatever it costs
+    const uint64_t *seeds;  // fill seeds of the calls on the slot, oldest first; the last made the values judged
+    int n_seeds;            // 1 for stateless tasks
+    bool native;            // C or CUDA: out= arguments do not exist
+    bool full;              // every element whatever it costs
 } kg_check_request;
 
 int kg_check_outputs(const kg_check_request *r, kg_check *out, kg_error *err);

@@ -7,7 +7,7 @@
 // Each case is called on two sets of values, in the same memory: an answer kept from the first call is wrong on the
 // second.
 #define CALLS_PER_CASE 2
-#define MAX_STEPS 8
+#define MAX_STEPS      8
 
 // Faults after which the process or its device context is of no more use.
 static bool ends_session(const kg_trial *t, const kg_error *e) {
@@ -59,7 +59,7 @@ static int judge_case(kg_trial *t, const kg_case *c, kg_error *err) {
         free(text);
         return -1;
     }
-    if (rc) {   // the call itself failed: a case without an answer is a failed case
+    if (rc) {  // the call itself failed: a case without an answer is a failed case
         free(text);
         text = kg_strdup(why.text);
     }

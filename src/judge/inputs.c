@@ -5,9 +5,9 @@
 #include "base/parallel.h"
 
 struct kg_inputs {
-    kg_call *calls;                       // oldest first
+    kg_call *calls;  // oldest first
     int n;
-    void *storage[KG_MAX_ARGS * 8];       // every buffer made, to free
+    void *storage[KG_MAX_ARGS * 8];  // every buffer made, to free
     int n_storage;
 };
 

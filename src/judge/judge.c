@@ -19,7 +19,7 @@ int kg_judge_open(kg_launcher *l, kg_device *d, const kg_ceilings *ceilings, con
     if (!j->o.baseline) j->o.baseline = "auto";
     if (!j->o.seed && getrandom(&j->o.seed, sizeof j->o.seed, 0) != (ssize_t)sizeof j->o.seed)
         j->o.seed = (uint64_t)(kg_now() * 1e9);
-    j->o.seed &= INT64_MAX;   // JSON integers are signed
+    j->o.seed &= INT64_MAX;  // JSON integers are signed
     if (d->ops->describe(d, &j->info, err)) {
         free(j);
         return -1;
@@ -39,7 +39,7 @@ void kg_judge_close(kg_judge *j) {
 
 void kg_trial_progress(const kg_trial *t, const char *fmt, ...) {
     if (!t->judge->o.progress) return;
-    char line[256];   // a progress line is cut, never lost
+    char line[256];  // a progress line is cut, never lost
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(line, sizeof line, fmt, ap);
@@ -55,8 +55,13 @@ void kg_trial_violation(kg_trial *t, const char *family, char *evidence) {
 void kg_trial_result(kg_trial *t, const kg_case *c, bool timed, const kg_check *check, char *why) {
     t->results = kg_realloc(t->results, (t->n_results + 1) * sizeof *t->results);
     kg_case_result *r = &t->results[t->n_results++];
-    *r = (kg_case_result){.c = c, .timed = timed, .ok = !why, .answered = check != NULL, .rung = KG_PREC_NONE,
-                          .error_over_bound = check ? check->error_over_bound : INFINITY, .why = why};
+    *r = (kg_case_result){.c = c,
+                          .timed = timed,
+                          .ok = !why,
+                          .answered = check != NULL,
+                          .rung = KG_PREC_NONE,
+                          .error_over_bound = check ? check->error_over_bound : INFINITY,
+                          .why = why};
     if (check) r->rung = kg_check_rung(check, kg_check_required(t->task, c));
 }
 
@@ -67,7 +72,7 @@ size_t kg_trial_failed(const kg_trial *t) {
 }
 
 uint64_t kg_trial_seed(const kg_trial *t, const kg_case *c, uint64_t call) {
-    uint64_t h = 0xcbf29ce484222325u;   // FNV-1a over the case's name
+    uint64_t h = 0xcbf29ce484222325u;  // FNV-1a over the case's name
     for (const char *p = c->name; *p; p++) h = (h ^ (unsigned char)*p) * 0x100000001b3u;
     kg_philox r = kg_philox4x32(t->seed, h, call);
     return (uint64_t)r.v[0] << 32 | r.v[1];
@@ -102,8 +107,9 @@ static int keep_only(kg_trial *t, const char *name, kg_error *err) {
     keep_named(&t->sizes, name);
     if (t->cases.n) keep_named(&t->sizes, "");
     if (t->cases.n || t->sizes.n) return 0;
-    return kg_fail(err, KG_ERR_USAGE, "task %s has no case '%s' here: `kgate run --cases full` prints the names it fails",
-                   t->task->name, name);
+    return kg_fail(err, KG_ERR_USAGE,
+                   "task %s has no case '%s' here: `kgate run --cases full` prints the names it fails", t->task->name,
+                   name);
 }
 
 static int list_cases(kg_trial *t, kg_error *err) {
@@ -141,8 +147,9 @@ static int start(kg_trial *t, kg_error *err) {
 
 // The precision it really works at: the lowest rung over the cases of the dtype that is timed.
 static void find_precision(kg_trial *t) {
-    kg_precision required = t->sizes.n ? kg_check_required(t->task, &t->sizes.items[0])
-                            : t->cases.n ? kg_check_required(t->task, &t->cases.items[0]) : KG_PREC_FP32;
+    kg_precision required = t->sizes.n   ? kg_check_required(t->task, &t->sizes.items[0])
+                            : t->cases.n ? kg_check_required(t->task, &t->cases.items[0])
+                                         : KG_PREC_FP32;
     t->precision = KG_PREC_NONE;
     bool seen = false;
     for (size_t i = 0; i < t->n_results; i++) {

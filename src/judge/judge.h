@@ -11,13 +11,13 @@
 
 typedef struct {
     uint64_t seed;
-    bool full;                 // --cases full
-    bool hot;                  // --cache hot
-    bool check_only;           // no timing
+    bool full;        // --cases full
+    bool hot;         // --cache hot
+    bool check_only;  // no timing
     double timeout_s;
-    const char *baseline;      // "auto", "none", "torch-eager", "torch-compile", "onednn", "openblas", or a file
+    const char *baseline;  // "auto", "none", "torch-eager", "torch-compile", "onednn", "openblas", or a file
     kg_thresholds thresholds;
-    const char *case_only;     // replay: only this case; NULL
+    const char *case_only;                          // replay: only this case; NULL
     void (*progress)(const char *what, void *ctx);  // may be NULL
     void *progress_ctx;
 } kg_judge_options;

@@ -11,19 +11,19 @@
 #define KG_GUARD 512
 
 typedef struct {
-    bool present;      // false: None, absent, a number, or not a tensor
-    bool writable;     // in the outputs arena (outputs, KG_INOUT, KG_STATE, out=), else in the inputs arena
-    bool input;        // gets values (KG_IN, KG_INOUT); else poison (outputs, out=) or zeros (KG_STATE)
-    size_t offset;     // bytes, slot 0
-    size_t stride;     // bytes from slot to slot
-    int64_t count;     // elements of storage
+    bool present;   // false: None, absent, a number, or not a tensor
+    bool writable;  // in the outputs arena (outputs, KG_INOUT, KG_STATE, out=), else in the inputs arena
+    bool input;     // gets values (KG_IN, KG_INOUT); else poison (outputs, out=) or zeros (KG_STATE)
+    size_t offset;  // bytes, slot 0
+    size_t stride;  // bytes from slot to slot
+    int64_t count;  // elements of storage
     kg_dtype dtype;
 } kg_place;
 
 typedef struct {
     kg_place args[KG_MAX_ARGS], outs[KG_MAX_OUTS];
     int slots;
-    size_t in_bytes, out_bytes;   // what the arenas must hold
+    size_t in_bytes, out_bytes;  // what the arenas must hold
 } kg_layout;
 
 // Lays out up to `slots` slots within memory_limit bytes for both arenas together; 0 slots when not even one fits.

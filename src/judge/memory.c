@@ -7,8 +7,8 @@
 // A session lays out several slots of small cases within this much, one slot of larger ones.
 #define SLOTS_BYTES_CPU ((size_t)64 << 20)
 #define SLOTS_BYTES_GPU ((size_t)192 << 20)
-#define MOST_SLOTS 32
-#define QUICK_SIZES 6
+#define MOST_SLOTS      32
+#define QUICK_SIZES     6
 // Share of the free memory that candidate, baseline and their scratch may take together.
 #define MEMORY_SHARE 0.8
 

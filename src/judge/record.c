@@ -93,8 +93,8 @@ static json_t *correctness_part(const kg_trial *t, const kg_verdict *v) {
 static json_t *integrity_part(const kg_trial *t) {
     json_t *o = json_object(), *list = json_array();
     for (size_t i = 0; i < t->n_violations; i++)
-        json_array_append_new(list, json_pack("{s:s,s:s}", "family", t->violations[i].family, "evidence",
-                                              t->violations[i].evidence));
+        json_array_append_new(
+            list, json_pack("{s:s,s:s}", "family", t->violations[i].family, "evidence", t->violations[i].evidence));
     json_t *sandbox = t->sandbox ? json_loads(t->sandbox, 0, NULL) : NULL;
     set(o, "ok", json_boolean(t->n_violations == 0));
     set(o, "sandbox", sandbox ? sandbox : json_array());
@@ -141,9 +141,9 @@ static json_t *performance_part(const kg_trial *t, const kg_verdict *v) {
     set(o, "baseline_settings", text(t->baseline_settings));
     set(o, "ceilings", text(t->judge->ceilings.source));
     const kg_overhead *c = &t->overhead;
-    set(o, "calibration", json_pack("{s:f,s:f,s:f,s:f}", "event_us", c->event_s * 1e6, "empty_call_us", c->empty_s * 1e6,
-                                    "judge_per_call_us", c->per_call_s * 1e6, "judge_per_batch_us",
-                                    c->per_batch_s * 1e6));
+    set(o, "calibration",
+        json_pack("{s:f,s:f,s:f,s:f}", "event_us", c->event_s * 1e6, "empty_call_us", c->empty_s * 1e6,
+                  "judge_per_call_us", c->per_call_s * 1e6, "judge_per_batch_us", c->per_batch_s * 1e6));
     set(o, "cases", cases);
     set(o, "not_timed", json_incref(t->not_timed));
     return o;

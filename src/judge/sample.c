@@ -5,10 +5,10 @@
 #include "base/base.h"
 
 // Input elements touched in one check: about a tenth of a second of oracle work on one processor.
-#define FULL_BUDGET 4e7
+#define FULL_BUDGET   4e7
 #define SAMPLE_BUDGET 4e7
-#define MOST 8192
-#define RUN 16   // a run shares its row's statistics, so it costs little more than one element
+#define MOST          8192
+#define RUN           16  // a run shares its row's statistics, so it costs little more than one element
 
 bool kg_sample_needed(int64_t total, double reach) { return (double)total * reach > FULL_BUDGET; }
 

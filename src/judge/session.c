@@ -14,7 +14,7 @@
 #include "measure/measure.h"
 #include "runner/protocol.h"
 
-#define CALIBRATION_CALLS 32
+#define CALIBRATION_CALLS   32
 #define CALIBRATION_BATCHES 5
 // A candidate that has not enqueued its batch after this long is taken to be waiting for the held queue.
 #define HOLD_PATIENCE_S 2.0
@@ -196,8 +196,7 @@ int kg_session_load(kg_session *s, const kg_task *t, const char *language, const
     json_t *request = json_pack("{s:s,s:s,s:s,s:s,s:s?,s:s?,s:b,s:s}", "op", "load", "language", language, "path",
                                 artifact, "task", t->name, "entry", entry, "launch", launch, "host_entry", host_entry,
                                 "convention", t->convention == KG_CALL_OPTIMIZER ? "optimizer" : "function");
-    if (!request)
-        return kg_fail(err, KG_ERR_CANDIDATE, "its path, entry or launch line is not valid UTF-8: rename it");
+    if (!request) return kg_fail(err, KG_ERR_CANDIDATE, "its path, entry or launch line is not valid UTF-8: rename it");
     json_t *answer;
     if (ask(s, request, NULL, 0, s->o.timeout_s, &answer, err)) return -1;
     const char *found = json_string_value(json_object_get(answer, "entry"));
@@ -291,8 +290,7 @@ int kg_session_call(kg_session *s, int slot, int n, kg_error *err) {
 
 int kg_session_check(kg_session *s, const uint64_t *seeds, int n_seeds, int slot, bool full, kg_check *out,
                      kg_error *err) {
-    kg_check_request r = {s->task, s->c,      &s->layout, s->in, s->out, slot,
-                          seeds,   n_seeds, s->native,  full};
+    kg_check_request r = {s->task, s->c, &s->layout, s->in, s->out, slot, seeds, n_seeds, s->native, full};
     return kg_check_outputs(&r, out, err);
 }
 
@@ -388,7 +386,8 @@ static int release(kg_session *s, int calls, kg_batch *out, kg_error *err) {
             kg_fail(err, KG_ERR_TIMEOUT, "%d calls did not end within %.3g s", calls, s->o.timeout_s);
         return -1;
     }
-    int rc = late ? kg_fail(err, KG_ERR_CANDIDATE, "the batch's last write never came") : read_times(answer, calls, out, err);
+    int rc = late ? kg_fail(err, KG_ERR_CANDIDATE, "the batch's last write never came")
+                  : read_times(answer, calls, out, err);
     json_decref(answer);
     return rc;
 }
@@ -401,13 +400,15 @@ static int batch_once(kg_session *s, int calls, uint64_t seed, kg_batch *out, kg
     // Values arrive only now, behind the hold: whatever ran before saw the last batch's.
     if (kg_session_fill(s, seed, 0, calls, err)) return -1;
     const kg_device_ops *ops = s->device->ops;
-    if (s->o.flush_bytes && ops->evict && (ops->evict(s->in, s->layout.in_bytes, err) || ops->evict(s->out, s->layout.out_bytes, err))) return -1;
+    if (s->o.flush_bytes && ops->evict &&
+        (ops->evict(s->in, s->layout.in_bytes, err) || ops->evict(s->out, s->layout.out_bytes, err)))
+        return -1;
     return release(s, calls, out, err);
 }
 
 int kg_session_batch(kg_session *s, int calls, uint64_t seed, kg_batch *out, kg_error *err) {
     int rc = batch_once(s, calls, seed, out, err);
-    if (rc == 1) rc = batch_once(s, calls, seed, out, err);   // unheld from now on
+    if (rc == 1) rc = batch_once(s, calls, seed, out, err);  // unheld from now on
     if (rc == 0) return 0;
     kg_batch_free(out);
     check_health(s, err);

@@ -25,14 +25,15 @@ char *kg_launcher_reap(kg_launcher *l, int pid, bool kill_first);
 
 typedef struct kg_session kg_session;
 typedef struct {
-    double timeout_s;        // one step: load, a case's calls, a batch
-    size_t flush_bytes;      // 0: hot
+    double timeout_s;    // one step: load, a case's calls, a batch
+    size_t flush_bytes;  // 0: hot
 } kg_session_options;
 
 int kg_session_open(kg_launcher *l, kg_device *d, bool python, const kg_session_options *o, kg_session **out,
                     kg_error *err);
 void kg_session_close(kg_session *s);
-// Makes the memory that the largest layout needs and maps it into the runner. Asked again, it replaces the memory before.
+// Makes the memory that the largest layout needs and maps it into the runner. Asked again, it replaces the memory
+// before.
 int kg_session_arenas(kg_session *s, size_t in_bytes, size_t out_bytes, kg_error *err);
 // Batches of empty calls, before any candidate code is in the process: what the clocks add by themselves.
 int kg_session_calibrate(kg_session *s, kg_error *err);
@@ -52,20 +53,20 @@ int kg_session_call(kg_session *s, int slot, int n, kg_error *err);
 
 typedef struct {
     int calls;
-    double *times;           // per call, as the runner says; owned
-    double judge_s;          // release to done by the judge's clock
-    double host_s;           // enqueueing, per call, as the runner says
+    double *times;   // per call, as the runner says; owned
+    double judge_s;  // release to done by the judge's clock
+    double host_s;   // enqueueing, per call, as the runner says
     bool held;
 } kg_batch;
-// One batch of `calls` calls on slots 0..calls-1; the inputs get the values of `seed` behind the hold. Tries held first;
-// falls back to unheld for good when the candidate synchronises.
+// One batch of `calls` calls on slots 0..calls-1; the inputs get the values of `seed` behind the hold. Tries held
+// first; falls back to unheld for good when the candidate synchronises.
 int kg_session_batch(kg_session *s, int calls, uint64_t seed, kg_batch *out, kg_error *err);
 void kg_batch_free(kg_batch *b);
 // What calibration found, seconds.
 typedef struct {
-    double per_call_s, per_batch_s;   // by the judge's clock, of calls that do nothing
-    double event_s;                   // by the runner's clock, around nothing: what timing a call adds
-    double empty_s;                   // by the runner's clock, of a kernel that does nothing
+    double per_call_s, per_batch_s;  // by the judge's clock, of calls that do nothing
+    double event_s;                  // by the runner's clock, around nothing: what timing a call adds
+    double empty_s;                  // by the runner's clock, of a kernel that does nothing
 } kg_overhead;
 kg_overhead kg_session_overhead(const kg_session *s);
 bool kg_session_synchronises(const kg_session *s);
@@ -76,11 +77,11 @@ int kg_session_reset_state(kg_session *s, kg_error *err);
 
 // Checks outputs on a slot against the oracle.
 typedef struct {
-    double worst[KG_PREC_NONE];   // largest error/bound at each rung of the ladder
-    double error_over_bound;      // at the lowest precision allowed for this case
-    char *where;                  // "out[3,17]: got 0.5, expected 0.25 (error 1e4 times the bound)"; owned; NULL when right
-    uint64_t unwritten;           // poison left
-    bool guard_broken;            // written past an output
+    double worst[KG_PREC_NONE];  // largest error/bound at each rung of the ladder
+    double error_over_bound;     // at the lowest precision allowed for this case
+    char *where;         // "out[3,17]: got 0.5, expected 0.25 (error 1e4 times the bound)"; owned; NULL when right
+    uint64_t unwritten;  // poison left
+    bool guard_broken;   // written past an output
 } kg_check;
 // seeds: of the calls made on the slot since its state was reset, oldest first. full: every element at any cost.
 int kg_session_check(kg_session *s, const uint64_t *seeds, int n_seeds, int slot, bool full, kg_check *out,

@@ -7,13 +7,13 @@
 #include "judge/verdict.h"
 
 #define MOST_CALLS 32
-#define FIRST_CALL 1000      // seeds apart from those of the correctness cases
+#define FIRST_CALL 1000  // seeds apart from those of the correctness cases
 #define BATCH_SEED 100000
 // Checks of timed outputs may take this share of the time the batches took, beyond the first and a random few.
 #define CHECK_SHARE 0.5
 // While a screen's interval straddles its threshold, every size is measured again, at most this often.
-#define ROUNDS 3
-#define COPY_START_S 3e-6    // one copy's launch
+#define ROUNDS       3
+#define COPY_START_S 3e-6  // one copy's launch
 
 // How much is measured, and how far the clocks may part on honest kernels (see docs/trust.md for the measurements).
 typedef struct {
@@ -22,7 +22,8 @@ typedef struct {
 } pace;
 static const pace cpu_pace = {0.05, 0.6, 2e-6, 1e-3, 0.10};
 static const pace gpu_pace = {0.02, 0.2, 2.5e-6, 60e-6, 0.05};
-// A candidate that synchronises pays host time between its kernels, which both clocks see, and pauses that only ours does.
+// A candidate that synchronises pays host time between its kernels, which both clocks see, and pauses that only ours
+// does.
 static const pace gpu_unheld_pace = {0.02, 0.2, 60e-6, 200e-6, 0.10};
 
 static const pace *pace_of(const kg_trial *t) {
@@ -33,10 +34,10 @@ static const pace *pace_of(const kg_trial *t) {
 typedef struct {
     kg_session *s;
     kg_samples *samples;
-    double least_excess;     // of the judge's clock over the runner's account, beyond what is allowed
+    double least_excess;  // of the judge's clock over the runner's account, beyond what is allowed
     double excess_reported, excess_judge;
     double host_s;
-    uint64_t seeds[2];       // of the batch's calls
+    uint64_t seeds[2];  // of the batch's calls
     int n_seeds;
 } side;
 
@@ -54,7 +55,8 @@ static int first_steps(kg_trial *t, side *x, const kg_case *c, int calls, uint64
     return 0;
 }
 
-// A Python callable's result is copied into our memory within the batch, outside the calls: as many bytes read as written.
+// A Python callable's result is copied into our memory within the batch, outside the calls: as many bytes read as
+// written.
 static double copying_s(const kg_trial *t, const kg_case *c, int calls) {
     kg_language l = t->cand->language;
     bool python = l == KG_LANG_TRITON || l == KG_LANG_TILELANG || l == KG_LANG_PYTHON;
@@ -67,8 +69,8 @@ static void compare_clocks(side *x, const kg_batch *b, const pace *p, double cop
     double reported = 0;
     for (int i = 0; i < b->calls; i++) reported += b->times[i] > o.event_s ? b->times[i] - o.event_s : 0;
     double overhead = o.per_batch_s + o.per_call_s * b->calls + copying;
-    kg_clocks k = kg_clocks_compare(reported, b->judge_s, overhead, b->calls, p->slack_call_s, p->slack_batch_s,
-                                    p->slack_rel);
+    kg_clocks k =
+        kg_clocks_compare(reported, b->judge_s, overhead, b->calls, p->slack_call_s, p->slack_batch_s, p->slack_rel);
     double beyond = k.excess_s - k.allowed_s;
     if (beyond < x->least_excess) {
         x->least_excess = beyond;
@@ -87,7 +89,7 @@ static int one_batch(kg_trial *t, side *x, const kg_case *c, int calls, int batc
     for (int i = 0; i < calls; i++)
         kg_samples_add(x->samples, b.times[i] > o.event_s ? b.times[i] - o.event_s : 0, batch);
     compare_clocks(x, &b, pace_of(t), copying_s(t, c, calls));
-    if (!(x->host_s <= b.host_s)) x->host_s = b.host_s;   // the least disturbed batch
+    if (!(x->host_s <= b.host_s)) x->host_s = b.host_s;  // the least disturbed batch
     kg_batch_free(&b);
     return 0;
 }
@@ -174,12 +176,12 @@ static void base_batch(kg_trial *t, kg_case_times *ct, side *base, int calls, in
     base->s = NULL;
 }
 
-static int alternate(kg_trial *t, kg_case_times *ct, side *cand, side *base, int calls, int base_calls,
-                     kg_check *worst, bool *right, kg_error *err) {
+static int alternate(kg_trial *t, kg_case_times *ct, side *cand, side *base, int calls, int base_calls, kg_check *worst,
+                     bool *right, kg_error *err) {
     const pace *p = pace_of(t);
     kg_stop_rule rule = {.rel_width = 0.02, .min_batches = 5, .max_batches = 40, .budget_s = p->budget_s};
     double spent = 0, checking = 0;
-    const int before = ct->batches;   // of earlier rounds
+    const int before = ct->batches;  // of earlier rounds
     for (int i = before;; i++) {
         double start = kg_now();
         // Which goes first alternates too, so that neither always finds the device as the other left it.
@@ -210,8 +212,8 @@ static int time_size(kg_trial *t, kg_case_times *ct, kg_baseline *b, kg_error *e
     int slots = MOST_CALLS, base_slots = MOST_CALLS, calls = 1;
     side cand = {.s = t->session, .samples = &ct->cand, .least_excess = INFINITY, .host_s = NAN};
     side base = {.samples = &ct->base, .least_excess = INFINITY, .host_s = NAN};
-    if (kg_session_case(t->session, c, &slots, kg_trial_limit(t, c), err) ||
-        warm(t, &cand, c, &right, &worst, err) || (right && calls_per_batch(t, &cand, c, slots, &calls, err)))
+    if (kg_session_case(t->session, c, &slots, kg_trial_limit(t, c), err) || warm(t, &cand, c, &right, &worst, err) ||
+        (right && calls_per_batch(t, &cand, c, slots, &calls, err)))
         return -1;
     if (!right) return 0;
     if (baseline_ready(t, b, ct, c, &base_slots)) base.s = kg_baseline_session(b);
@@ -245,8 +247,8 @@ static void evaluate(kg_trial *t, kg_case_times *ct) {
     ct->time = kg_median_interval(&ct->cand);
     if (ct->base.n) ct->lre = kg_ratio_interval(&ct->base, &ct->cand);
     if (ct->sol.seconds > 0)
-        ct->util = (kg_interval){ct->sol.seconds / ct->time.mid, ct->sol.seconds / ct->time.hi,
-                                 ct->sol.seconds / ct->time.lo};
+        ct->util =
+            (kg_interval){ct->sol.seconds / ct->time.mid, ct->sol.seconds / ct->time.hi, ct->sol.seconds / ct->time.lo};
     if (ct->time.mid < ct->floor_s)
         kg_trial_violation(t, "below-floor",
                            kg_format("%s: %.3f us is less than the %.3f us that this device needs to move its bytes",
@@ -265,8 +267,8 @@ static kg_baseline *baseline_for(kg_trial *t, char **why) {
 
 static kg_case_times no_times(const kg_case *c) {
     const kg_interval unknown = {NAN, NAN, NAN};
-    return (kg_case_times){.c = c, .host_s = NAN, .floor_s = NAN, .time = unknown, .lre = unknown, .util = unknown,
-                           .sol.seconds = NAN};
+    return (kg_case_times){
+        .c = c, .host_s = NAN, .floor_s = NAN, .time = unknown, .lre = unknown, .util = unknown, .sol.seconds = NAN};
 }
 
 // One size, its faults sorted into the candidate's and the judge's own.

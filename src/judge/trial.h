@@ -9,7 +9,7 @@ typedef struct {
     const kg_case *c;
     bool timed;
     bool ok;
-    bool answered;            // false: the call itself failed
+    bool answered;  // false: the call itself failed
     kg_precision rung;
     double error_over_bound;  // INFINITY when no number says how wrong
     char *why;                // owned; NULL when ok
@@ -19,13 +19,13 @@ typedef struct {
 typedef struct {
     const kg_case *c;
     kg_samples cand, base;
-    double host_s;            // median host cost of a call; NAN unknown
+    double host_s;  // median host cost of a call; NAN unknown
     bool held;
     kg_sol sol;
     double floor_s;
     kg_interval time, lre, util;  // NAN where not measured
-    const char *baseline;     // name, static or owned by the judge; NULL: none
-    char *no_baseline;        // why there is none; owned
+    const char *baseline;         // name, static or owned by the judge; NULL: none
+    char *no_baseline;            // why there is none; owned
     int batches, rounds;
 } kg_case_times;
 
@@ -43,28 +43,28 @@ typedef struct {
     kg_artifact artifact;
     bool built;
     kg_session *session;
-    char *sandbox, *entry;    // as the session said
-    kg_cases cases, sizes;    // correctness cases, timed sizes
+    char *sandbox, *entry;  // as the session said
+    kg_cases cases, sizes;  // correctness cases, timed sizes
     kg_case_result *results;
     size_t n_results;
     kg_case_times *times;
     size_t n_times;
     kg_violation *violations;
     size_t n_violations;
-    json_t *not_timed;        // [{case, why}]
-    char *broken;             // why it is broken; NULL when it is not
+    json_t *not_timed;  // [{case, why}]
+    char *broken;       // why it is broken; NULL when it is not
     kg_precision precision;
     const char *baseline_settings;
-    kg_overhead overhead;     // of the candidate's session
+    kg_overhead overhead;  // of the candidate's session
 } kg_trial;
 
 struct kg_judge {
     kg_launcher *launcher;
     kg_device *device;
     kg_device_info info;
-    kg_ceilings ceilings;     // borrowed contents
+    kg_ceilings ceilings;  // borrowed contents
     kg_judge_options o;
-    kg_baseline *baseline;    // kept for the next candidate of the same task
+    kg_baseline *baseline;  // kept for the next candidate of the same task
 };
 
 void kg_trial_progress(const kg_trial *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

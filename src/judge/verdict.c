@@ -6,11 +6,12 @@
 // Sizes that a screen looks at, as the arrays measure.h takes.
 typedef struct {
     const kg_samples **cand, **base;
-    double *share;            // SOL, or SOL over the threshold of its bound
+    double *share;  // SOL, or SOL over the threshold of its bound
     size_t n;
 } selection;
 
-static selection select_sizes(const kg_trial *t, bool (*pick)(const kg_case_times *), double (*share)(const kg_trial *, const kg_case_times *)) {
+static selection select_sizes(const kg_trial *t, bool (*pick)(const kg_case_times *),
+                              double (*share)(const kg_trial *, const kg_case_times *)) {
     selection s = {0};
     size_t room = t->n_times ? t->n_times : 1;
     s.cand = kg_alloc(room * sizeof *s.cand);
@@ -34,7 +35,9 @@ static void selection_free(selection *s) {
 
 static bool with_baseline(const kg_case_times *ct) { return ct->base.n > 0; }
 // Sizes at the launch floor say nothing about how well a kernel is written: timed, not screened.
-static bool screened(const kg_case_times *ct) { return !(isfinite(ct->sol.seconds) && ct->sol.bound == KG_BOUND_LATENCY); }
+static bool screened(const kg_case_times *ct) {
+    return !(isfinite(ct->sol.seconds) && ct->sol.bound == KG_BOUND_LATENCY);
+}
 static bool for_library(const kg_case_times *ct) { return with_baseline(ct) && screened(ct); }
 static bool for_roofline(const kg_case_times *ct) { return isfinite(ct->sol.seconds) && screened(ct); }
 
@@ -101,8 +104,12 @@ static bool answered(const kg_trial *t) {
 }
 
 kg_verdict kg_verdict_of(const kg_trial *t) {
-    kg_verdict v = {.library = KG_SCREEN_NONE, .roofline = KG_SCREEN_NONE, .lre = nothing, .util = nothing,
-                    .speedup = NAN, .sure = true};
+    kg_verdict v = {.library = KG_SCREEN_NONE,
+                    .roofline = KG_SCREEN_NONE,
+                    .lre = nothing,
+                    .util = nothing,
+                    .speedup = NAN,
+                    .sure = true};
     size_t failed = kg_trial_failed(t);
     if (t->n_times && !failed && !t->broken) apply_screens(t, &v);
     if (t->broken || !answered(t)) v.verdict = "broken";

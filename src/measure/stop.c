@@ -7,7 +7,7 @@ static bool straddles(kg_interval i, double at) { return isfinite(at) && i.lo < 
 
 bool kg_enough(const kg_stop_rule *r, const kg_samples *cand, const kg_samples *base, double threshold, int batches,
                double spent_s) {
-    if (batches < r->min_batches) return batches >= 2 && spent_s > 10 * r->budget_s;   // hopelessly slow kernels
+    if (batches < r->min_batches) return batches >= 2 && spent_s > 10 * r->budget_s;  // hopelessly slow kernels
     if (batches >= r->max_batches) return true;
     bool open = base && straddles(kg_ratio_interval(base, cand), threshold);
     // A verdict that hangs on this size is worth three times the time.

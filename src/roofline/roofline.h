@@ -6,22 +6,22 @@
 
 // Limits measured on one device under one driver. NAN: not measured.
 typedef struct {
-    double read_bytes_s, write_bytes_s, copy_bytes_s;  // copy counts bytes read plus bytes written
-    double ops_s[8];         // by kg_unit: KG_U_FP64 ... (multiply-add counts two)
-    double launch_s;         // floor of one call that does nothing
-    double one_core_copy_bytes_s, one_core_fp32_ops_s; // CPU only
-    double cache_bytes_s;    // copy inside the last-level cache, for cases that fit (reported, not used as SOL)
-    char *source;            // how: "kgate 0.1, cuBLASLt 13.1, 2026-11-29"; owned
+    double read_bytes_s, write_bytes_s, copy_bytes_s;   // copy counts bytes read plus bytes written
+    double ops_s[8];                                    // by kg_unit: KG_U_FP64 ... (multiply-add counts two)
+    double launch_s;                                    // floor of one call that does nothing
+    double one_core_copy_bytes_s, one_core_fp32_ops_s;  // CPU only
+    double cache_bytes_s;  // copy inside the last-level cache, for cases that fit (reported, not used as SOL)
+    char *source;          // how: "kgate 0.1, cuBLASLt 13.1, 2026-11-29"; owned
 } kg_ceilings;
 
 typedef enum { KG_BOUND_MEMORY, KG_BOUND_COMPUTE, KG_BOUND_LATENCY } kg_bound;
 const char *kg_bound_name(kg_bound b);
 
 typedef struct {
-    double seconds;          // the largest of the three below; NAN when the ceilings needed are not measured
+    double seconds;  // the largest of the three below; NAN when the ceilings needed are not measured
     double memory_s, compute_s, launch_s;
     kg_bound bound;
-    kg_unit unit;            // when compute-bound: which
+    kg_unit unit;  // when compute-bound: which
 } kg_sol;
 
 // precision: the candidate's measured precision; fp32 operations are charged at tf32's rate when it worked in tf32.

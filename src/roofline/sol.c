@@ -60,6 +60,6 @@ double kg_roofline_floor(const kg_work *w, const kg_ceilings *c, double cache_by
         if (u != KG_U_SPECIAL && u != KG_U_INT) ops += w->ops[u];
         if (c->ops_s[u] > fastest) fastest = c->ops_s[u];
     }
-    if (fastest > 0) floor = fmax(floor, ops / (1.25 * fastest) / 4);   // a fast algorithm may save up to 4x (Winograd)
+    if (fastest > 0) floor = fmax(floor, ops / (1.25 * fastest) / 4);  // a fast algorithm may save up to 4x (Winograd)
     return floor;
 }

@@ -9,9 +9,10 @@ typedef struct {
     const char *key;
     size_t at;
 } field;
-#define FIELD(name) {#name, offsetof(kg_ceilings, name)}
-static const field fields[] = {FIELD(read_bytes_s),          FIELD(write_bytes_s),       FIELD(copy_bytes_s),
-                               FIELD(launch_s),              FIELD(one_core_copy_bytes_s), FIELD(one_core_fp32_ops_s),
+#define FIELD(name) \
+    { #name, offsetof(kg_ceilings, name) }
+static const field fields[] = {FIELD(read_bytes_s), FIELD(write_bytes_s),         FIELD(copy_bytes_s),
+                               FIELD(launch_s),     FIELD(one_core_copy_bytes_s), FIELD(one_core_fp32_ops_s),
                                FIELD(cache_bytes_s)};
 static const char *const units[8] = {"fp64", "fp32", "tf32", "fp16", "fp8", "int8", "special", "int"};
 

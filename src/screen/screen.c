@@ -5,8 +5,8 @@
 
 kg_thresholds kg_thresholds_default(void) {
     // "Correct but Slow": with one threshold per bound, none of its 22 published points is misplaced.
-    return (kg_thresholds){.lre_min = 0.80, .util_min = {[KG_BOUND_MEMORY] = 0.35, [KG_BOUND_COMPUTE] = 0.60,
-                                                         [KG_BOUND_LATENCY] = 0}};
+    return (kg_thresholds){.lre_min = 0.80,
+                           .util_min = {[KG_BOUND_MEMORY] = 0.35, [KG_BOUND_COMPUTE] = 0.60, [KG_BOUND_LATENCY] = 0}};
 }
 
 const char *kg_screen_name(kg_screen s) { return s == KG_SCREEN_PASS ? "pass" : s == KG_SCREEN_FAIL ? "fail" : NULL; }

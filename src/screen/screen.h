@@ -6,8 +6,8 @@
 #include "roofline/roofline.h"
 
 typedef struct {
-    double lre_min;                 // 0.80
-    double util_min[3];             // by kg_bound; memory 0.35, compute 0.60; latency: not screened
+    double lre_min;      // 0.80
+    double util_min[3];  // by kg_bound; memory 0.35, compute 0.60; latency: not screened
 } kg_thresholds;
 kg_thresholds kg_thresholds_default(void);
 

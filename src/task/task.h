@@ -15,49 +15,49 @@
 
 // ---- parameters ---------------------------------------------------------------------------------
 typedef enum {
-    KG_P_TENSOR,   // C: const DLTensor * (DLTensor * when it is written); NULL for None
-    KG_P_INT,      // C: int64_t; optional: const int64_t * (NULL for None)
-    KG_P_FLOAT,    // C: double; optional: const double *
-    KG_P_BOOL,     // C: bool
-    KG_P_STR,      // C: const char *; NULL for None
-    KG_P_DTYPE,    // C: const char * ("float32"); NULL for None
-    KG_P_INTS,     // int or tuple of ints. C: const kg_ints *; NULL for None
-    KG_P_FLOATS    // tuple of floats. C: const kg_floats *; NULL for None
+    KG_P_TENSOR,  // C: const DLTensor * (DLTensor * when it is written); NULL for None
+    KG_P_INT,     // C: int64_t; optional: const int64_t * (NULL for None)
+    KG_P_FLOAT,   // C: double; optional: const double *
+    KG_P_BOOL,    // C: bool
+    KG_P_STR,     // C: const char *; NULL for None
+    KG_P_DTYPE,   // C: const char * ("float32"); NULL for None
+    KG_P_INTS,    // int or tuple of ints. C: const kg_ints *; NULL for None
+    KG_P_FLOATS   // tuple of floats. C: const kg_floats *; NULL for None
 } kg_param_kind;
 
 typedef enum {
-    KG_IN,         // read-only in the runner
-    KG_INOUT,      // overwritten in place (Adam's params); checked like an output
-    KG_STATE,      // lives across the calls on one slot, zero at first, seen by C and CUDA candidates only
-    KG_OUT_ARG     // an optional destination the caller may give (PyTorch's out=): Python only, C always gets outputs
+    KG_IN,      // read-only in the runner
+    KG_INOUT,   // overwritten in place (Adam's params); checked like an output
+    KG_STATE,   // lives across the calls on one slot, zero at first, seen by C and CUDA candidates only
+    KG_OUT_ARG  // an optional destination the caller may give (PyTorch's out=): Python only, C always gets outputs
 } kg_role;
 
 typedef struct {
     const char *name;
     kg_param_kind kind;
-    bool optional;        // may be None, or may be left out because it has a default
-    bool nullable;        // None is a legal value (so C gets a pointer)
-    bool keyword;         // Python passes it by keyword (it stands after `*`, or has a default)
-    bool native_only;     // C and CUDA get it, Python does not (state an optimizer object keeps itself)
+    bool optional;     // may be None, or may be left out because it has a default
+    bool nullable;     // None is a legal value (so C gets a pointer)
+    bool keyword;      // Python passes it by keyword (it stands after `*`, or has a default)
+    bool native_only;  // C and CUDA get it, Python does not (state an optimizer object keeps itself)
     kg_role role;
     // The default of an optional parameter. A nullable one defaults to None unless has_default is set. (Write params
     // with designated initialisers: fields not named are zero.)
     bool has_default;
-    double number;        // KG_P_INT, KG_P_FLOAT, KG_P_BOOL; KG_P_INTS: a bare int
-    const char *text;     // KG_P_STR
+    double number;     // KG_P_INT, KG_P_FLOAT, KG_P_BOOL; KG_P_INTS: a bare int
+    const char *text;  // KG_P_STR
 } kg_param;
 
 typedef struct {
-    kg_param_kind kind;   // as the parameter's
-    bool none;            // None was given
-    bool absent;          // not given: the default applies. i, f, ... hold the default all the same
-    bool scalar;          // KG_P_INTS given as a bare int, KG_P_TENSOR given as a Python number (0-dim f64 in host memory)
+    kg_param_kind kind;  // as the parameter's
+    bool none;           // None was given
+    bool absent;         // not given: the default applies. i, f, ... hold the default all the same
+    bool scalar;  // KG_P_INTS given as a bare int, KG_P_TENSOR given as a Python number (0-dim f64 in host memory)
     kg_tensor tensor;
     kg_fill fill;
-    int64_t i;            // KG_P_INT, KG_P_BOOL
+    int64_t i;  // KG_P_INT, KG_P_BOOL
     double f;
-    const char *s;        // KG_P_STR: static; KG_P_DTYPE: kg_dtype_name(); KG_P_INTS: what Python passes instead, or NULL
-    int n;                // KG_P_INTS, KG_P_FLOATS
+    const char *s;  // KG_P_STR: static; KG_P_DTYPE: kg_dtype_name(); KG_P_INTS: what Python passes instead, or NULL
+    int n;          // KG_P_INTS, KG_P_FLOATS
     int64_t ints[KG_MAX_INTS];
     double floats[KG_MAX_INTS];
 } kg_arg;
@@ -66,13 +66,13 @@ typedef struct {
 typedef enum { KG_CASES_QUICK, KG_CASES_FULL, KG_TIMED_CPU, KG_TIMED_CUDA } kg_case_level;
 
 typedef struct {
-    char *name;                    // unique in the task, readable: "f32[3,17] dim=-1"; owned
+    char *name;  // unique in the task, readable: "f32[3,17] dim=-1"; owned
     int n_args;
-    kg_arg args[KG_MAX_ARGS];      // in the order of the task's params
+    kg_arg args[KG_MAX_ARGS];  // in the order of the task's params
     int n_outs;
-    kg_tensor outs[KG_MAX_OUTS];   // set by the task's infer(); outputs the candidate makes (not KG_INOUT args)
-    int calls;                     // consecutive calls on one slot before the check (optimizers: steps); 1
-    bool alias_first_out;          // outs[0] is args[0] itself (inplace=True)
+    kg_tensor outs[KG_MAX_OUTS];  // set by the task's infer(); outputs the candidate makes (not KG_INOUT args)
+    int calls;                    // consecutive calls on one slot before the check (optimizers: steps); 1
+    bool alias_first_out;         // outs[0] is args[0] itself (inplace=True)
     bool timed;
 } kg_case;
 
@@ -82,7 +82,7 @@ typedef struct {
     const kg_task *task;
     kg_case_level level;
     size_t n, cap;
-    kg_case *items;   // owned
+    kg_case *items;  // owned
 } kg_cases;
 
 // Adds a case with every optional argument absent. The pointer holds until the next add.
@@ -100,21 +100,22 @@ void kg_set_dtype(kg_case *c, const kg_task *t, const char *param, kg_dtype v);
 void kg_set_ints(kg_case *c, const kg_task *t, const char *param, int n, const int64_t *v);
 void kg_set_floats(kg_case *c, const kg_task *t, const char *param, int n, const double *v);
 void kg_set_none(kg_case *c, const kg_task *t, const char *param);
-#define KG_SHAPE(...) (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[]){__VA_ARGS__}
+#define KG_SHAPE(...) \
+    (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[]) { __VA_ARGS__ }
 #define KG_INTS(...) KG_SHAPE(__VA_ARGS__)
 
 // All cases of a level, outputs inferred, names made. Free with kg_cases_free.
 int kg_task_cases(const kg_task *t, kg_case_level level, kg_cases *out, kg_error *err);
 void kg_cases_free(kg_cases *b);
 const kg_arg *kg_case_arg(const kg_case *c, const kg_task *t, const char *param);  // NULL when no such parameter
-size_t kg_case_input_bytes(const kg_case *c, const kg_task *t);   // KG_IN and KG_INOUT tensors
-size_t kg_case_output_bytes(const kg_case *c, const kg_task *t);  // outputs and KG_INOUT tensors
+size_t kg_case_input_bytes(const kg_case *c, const kg_task *t);                    // KG_IN and KG_INOUT tensors
+size_t kg_case_output_bytes(const kg_case *c, const kg_task *t);                   // outputs and KG_INOUT tensors
 
 // ---- oracle -------------------------------------------------------------------------------------
 // Host view of a tensor of the case.
 typedef struct {
     kg_tensor desc;
-    const void *data;   // first element; NULL for None or an empty tensor
+    const void *data;  // first element; NULL for None or an empty tensor
 } kg_view;
 static inline double kg_at(const kg_view *v, int64_t logical) {
     return kg_load(v->desc.dtype, v->data, kg_offset(&v->desc, logical));
@@ -123,8 +124,8 @@ static inline double kg_at(const kg_view *v, int64_t logical) {
 typedef struct kg_call {
     const kg_task *task;
     const kg_case *c;
-    kg_view args[KG_MAX_ARGS];      // tensors only: the values as they were when the call began
-    const struct kg_call *previous; // stateful tasks: the call before on the same slot, else NULL
+    kg_view args[KG_MAX_ARGS];       // tensors only: the values as they were when the call began
+    const struct kg_call *previous;  // stateful tasks: the call before on the same slot, else NULL
 } kg_call;
 
 // The reference for chosen elements of one output. For element k (row-major index `index[k]`, ascending):
@@ -135,21 +136,29 @@ typedef struct kg_call {
 // acc:   what a sum of n terms adds: lambda * sqrt(sum of squared partial sums), see oracle/sum.c.
 // For integer outputs local and acc are 0 unless the task's contract allows a difference.
 typedef struct {
-    int out;                 // which output; KG_INOUT args follow the outs, in parameter order
+    int out;  // which output; KG_INOUT args follow the outs, in parameter order
     size_t n;
-    const int64_t *index;    // ascending
+    const int64_t *index;  // ascending
     double *value, *local, *acc;
 } kg_ref;
 
 // Compulsory work of one call.
 typedef struct {
-    double bytes_read, bytes_written;          // each input read once, each output written once
-    double ops[8];                             // by kg_unit
+    double bytes_read, bytes_written;  // each input read once, each output written once
+    double ops[8];                     // by kg_unit
 } kg_work;
 typedef enum { KG_U_FP64, KG_U_FP32, KG_U_TF32, KG_U_FP16, KG_U_FP8, KG_U_INT8, KG_U_SPECIAL, KG_U_INT } kg_unit;
 
 // Precision ladder, best first. What a result really works at.
-typedef enum { KG_PREC_FP64, KG_PREC_FP32, KG_PREC_TF32, KG_PREC_FP16, KG_PREC_FP8, KG_PREC_EXACT, KG_PREC_NONE } kg_precision;
+typedef enum {
+    KG_PREC_FP64,
+    KG_PREC_FP32,
+    KG_PREC_TF32,
+    KG_PREC_FP16,
+    KG_PREC_FP8,
+    KG_PREC_EXACT,
+    KG_PREC_NONE
+} kg_precision;
 const char *kg_precision_name(kg_precision p);  // "fp64", "fp32", "tf32", "bf16/fp16", "fp8", "exact", "none"
 
 typedef enum { KG_CALL_FUNCTION, KG_CALL_OPTIMIZER } kg_convention;
@@ -169,17 +178,18 @@ struct kg_task {
     // A long double-free sum in half precision is no right answer even for half inputs: acc is always charged at
     // float32's roundoff. Set for tasks that sum.
 
-    int (*cases)(kg_cases *b);                                 // adds the cases of b->level
-    int (*infer)(const kg_task *t, kg_case *c);                // sets n_outs, outs from the args; -1: the case is impossible
-    int (*oracle)(const kg_call *call, kg_ref *ref);           // -1: out of memory
-    void (*work)(const kg_task *t, const kg_case *c, kg_work *w);  // NULL: bytes from the tensors, one fp32 op per output
+    int (*cases)(kg_cases *b);                        // adds the cases of b->level
+    int (*infer)(const kg_task *t, kg_case *c);       // sets n_outs, outs from the args; -1: the case is impossible
+    int (*oracle)(const kg_call *call, kg_ref *ref);  // -1: out of memory
+    void (*work)(const kg_task *t, const kg_case *c,
+                 kg_work *w);  // NULL: bytes from the tensors, one fp32 op per output
     // Rough count of input elements touched to compute one isolated output element (a softmax row: its length).
     // The judge samples outputs of large cases within a budget of these. NULL: 1.
     double (*reach)(const kg_task *t, const kg_case *c);
     // Python source of the PyTorch baseline: an expression that evaluates to a callable with the task's Python
     // signature, e.g. "torch.nn.functional.softmax". NULL: none. `torch` and `F` are in scope.
     const char *torch_baseline;
-    const char *cpu_baseline;    // name in the CPU baseline table: "onednn", "openblas"; NULL: none
+    const char *cpu_baseline;  // name in the CPU baseline table: "onednn", "openblas"; NULL: none
     // A right and slow kernel, for skeletons, in the common subset of C and CUDA C++, over <kgate/kernel.h>'s inlines:
     // c_body computes item `i` (int64_t) of c_items independent ones, with the task's parameters and outputs in scope
     // under their own names and C types (DLTensor pointers for tensors; an optional tensor, number or text may be
@@ -187,8 +197,8 @@ struct kg_task {
     // libc but math.h in double (exp, sqrt, fmax, erf, ...), kg_get/kg_put by row-major index, kg_get_at/kg_put_at by
     // storage offset, kg_dim, kg_same for texts, kg_number for a Tensor-or-Number. For example softmax: c_items
     // "kg_elements(out) / kg_dim(out, dim)", and a body that does one row in three loops.
-    const char *c_items;         // expression; NULL: kg_elements() of the first output
-    const char *c_body;          // statements; `return;` ends the item
+    const char *c_items;  // expression; NULL: kg_elements() of the first output
+    const char *c_body;   // statements; `return;` ends the item
     // Elementwise functions of one float tensor "input": a Triton expression in x (float32, or float64 for float64
     // inputs) with tl and libdevice in scope, for the Triton skeleton. NULL: that skeleton is plain torch.
     const char *triton_expr;
@@ -196,7 +206,7 @@ struct kg_task {
 
 // ---- registry -----------------------------------------------------------------------------------
 size_t kg_task_count(void);
-const kg_task *kg_task_at(size_t i);            // by suite, then name
+const kg_task *kg_task_at(size_t i);  // by suite, then name
 // Name, or suite/name, or a KernelBench-X alias of the same meaning (exp -> none yet). NULL when unknown.
 const kg_task *kg_task_find(const char *name);
 // Closest known names for an unknown one, as "did you mean ..." text; owned by the caller, NULL when none is near.

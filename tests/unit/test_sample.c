@@ -52,7 +52,7 @@ static void costly_rows_are_sampled_within_the_budget(void **state) {
     (void)state;
     int64_t *v;
     size_t n = kg_sample_indices(32 * (int64_t)65536, 131072.0 * 65536, 3, &v);
-    assert_true(n >= 1 && n <= 16);   // one run: its row is computed once
+    assert_true(n >= 1 && n <= 16);  // one run: its row is computed once
     assert_true(v[n - 1] - v[0] < 16);
     free(v);
     n = kg_sample_indices(4096 * 4096, 4096, 3, &v);
@@ -62,8 +62,10 @@ static void costly_rows_are_sampled_within_the_budget(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(small_cases_are_checked_whole),       cmocka_unit_test(indices_ascend_and_include_both_ends),
-        cmocka_unit_test(every_hundredth_of_the_range_is_hit), cmocka_unit_test(another_seed_draws_others),
+        cmocka_unit_test(small_cases_are_checked_whole),
+        cmocka_unit_test(indices_ascend_and_include_both_ends),
+        cmocka_unit_test(every_hundredth_of_the_range_is_hit),
+        cmocka_unit_test(another_seed_draws_others),
         cmocka_unit_test(costly_rows_are_sampled_within_the_budget),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
