@@ -83,5 +83,5 @@ static int explain(kg_options *o) {
 
 const kg_command kg_explain_command = {
     "explain", "[options] RESULT | CANDIDATE...", text,
-    "task device format output db no-db seed case cases check-only timeout baseline lre-min util-min cache python lang",
+    "task device format output db no-db seed case cases scope check-only timeout baseline lre-min util-min cache python lang",
     explain};

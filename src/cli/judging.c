@@ -39,6 +39,7 @@ static kg_judges_options judges_options(kg_judging *j) {
                                  .timeout_s = o->timeout,
                                  .baseline = o->baseline,
                                  .thresholds = o->thresholds,
+                                 .scope = o->scope,
                                  .case_only = o->case_only,
                                  .progress = on_progress,
                                  .progress_ctx = j};

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "judge/scope.h"
 
 typedef struct {
     const char *name;
@@ -76,6 +77,12 @@ FLAG_SETTER(set_resume, resume)
 FLAG_SETTER(set_check_only, check_only)
 FLAG_SETTER(set_force, force)
 FLAG_SETTER(set_help, help)
+
+static int set_scope(kg_options *o, const char *value, kg_error *err) {
+    kg_scope unused;
+    o->scope = value;
+    return kg_scope_parse(value, &unused, err);
+}
 
 static int set_device(kg_options *o, const char *value, kg_error *err) {
     static const char *const kinds[] = {"auto", "cpu", "cuda", "opencl", NULL};
@@ -186,6 +193,7 @@ static const option table[] = {
     {"seed", 0, "N", "values of the inputs; replays a run (default: fresh)", set_seed},
     {"case", 0, "NAME", "only this case; with --seed, the replay of a failure", set_case},
     {"cases", 0, "SET", "quick or full (quick)", set_cases},
+    {"scope", 0, "LIST", "only these dtypes, layouts, values: f32,f16,contiguous,nonempty,finite (all)", set_scope},
     {"check-only", 0, NULL, "judge whether it is right, and do not time it", set_check_only},
     {"timeout", 0, "SECONDS", "for one step of a candidate: build, load, a case, a batch (60)", set_timeout},
     {"jobs", 'j', "N", "bound on parallel compilation; judging is one at a time (1)", set_jobs},

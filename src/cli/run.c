@@ -4,7 +4,7 @@
 #include "cli/cli.h"
 
 #define JUDGING_OPTIONS                                                                                           \
-    "task device format output db no-db seed case cases check-only timeout jobs baseline lre-min util-min cache " \
+    "task device format output db no-db seed case cases scope check-only timeout jobs baseline lre-min util-min cache " \
     "python lang resume"
 
 static const char run_text[] =
@@ -19,6 +19,7 @@ static const char run_text[] =
     "  kgate run softmax.c                             verdict, time, distance from library and limit\n"
     "  kgate run --format jsonl -o out.jsonl kernels/  one JSON record a candidate\n"
     "  kgate run --resume list.jsonl                   go on after an interruption\n"
+    "  kgate run --scope f32,contiguous relu.py        meant for these only; the result says so\n"
     "  kgate run --check-only --cases full relu.cu     right on every case? without timing\n"
     "  kgate run --seed 71 --case 'f32[3,17]' relu.c   one failure again\n";
 

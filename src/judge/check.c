@@ -183,7 +183,8 @@ static void say_where(const comparison *c, kg_check *out) {
         for (int d = 0; d < c->t->desc->ndim; d++) kg_text_add(&t, "%s%lld", d ? "," : "[", (long long)pos[d]);
         kg_text_add(&t, "]");
     }
-    kg_text_add(&t, ": got %.9g, expected %.9g", c->got, c->expected);
+    kg_text_add(&t, isnan(c->got) ? ": got nan" : ": got %.9g", c->got);
+    kg_text_add(&t, isnan(c->expected) ? ", expected nan" : ", expected %.9g", c->expected);
     if (isfinite(c->at_required)) kg_text_add(&t, " (error %.3g times the bound)", c->at_required);
     free(out->where);
     out->where = t.data;

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "judge/check.h"
+#include "judge/scope.h"
 #include "judge/trial.h"
 
 int kg_judge_open(kg_launcher *l, kg_device *d, const kg_ceilings *ceilings, const kg_judge_options *o, kg_judge **out,
@@ -112,12 +113,26 @@ static int keep_only(kg_trial *t, const char *name, kg_error *err) {
                    name);
 }
 
+static void keep_scope(kg_cases *b, const kg_scope *scope) {
+    size_t kept = 0;
+    for (size_t i = 0; i < b->n; i++)
+        if (kg_scope_allows(scope, &b->items[i])) b->items[kept++] = b->items[i];
+        else free(b->items[i].name);
+    b->n = kept;
+}
+
 static int list_cases(kg_trial *t, kg_error *err) {
     const kg_judge_options *o = &t->judge->o;
     bool cpu = strcmp(t->judge->info.kind, "cpu") == 0;
     if (kg_task_cases(t->task, o->full ? KG_CASES_FULL : KG_CASES_QUICK, &t->cases, err)) return -1;
     if (!o->check_only && kg_task_cases(t->task, cpu ? KG_TIMED_CPU : KG_TIMED_CUDA, &t->sizes, err)) return -1;
     for (size_t i = 0; i < t->sizes.n; i++) t->sizes.items[i].timed = true;
+    kg_scope scope;
+    if (kg_scope_parse(o->scope, &scope, err)) return -1;
+    keep_scope(&t->cases, &scope);
+    keep_scope(&t->sizes, &scope);
+    if (t->cases.n + t->sizes.n == 0)
+        return kg_fail(err, KG_ERR_USAGE, "--scope %s leaves no case of task %s", o->scope, t->task->name);
     if (o->case_only) return keep_only(t, o->case_only, err);
     kg_trial_choose_sizes(t);
     return 0;

@@ -172,6 +172,7 @@ json_t *kg_trial_record(const kg_trial *t, const char *started, double seconds) 
     set(o, "build", build_part(t));
     set(o, "correctness", t->task ? correctness_part(t, &v) : json_null());
     set(o, "integrity", integrity_part(t));
+    if (t->judge->o.scope) set(o, "scope", text(t->judge->o.scope));
     set(o, "performance", t->task ? performance_part(t, &v) : json_null());
     set(o, "screens", screens_part(&v));
     set(o, "findings", json_array());

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <math.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -34,6 +35,7 @@ struct kg_session {
     kg_layout layout;
     uint32_t seq;
     bool unheld;              // for good: the candidate synchronises
+    bool paused;
     double call_overhead_s;   // judge's clock, per empty call
     double batch_overhead_s;  // judge's clock, per empty batch
     double event_s;           // what the runner's own timing adds to a call
@@ -74,6 +76,16 @@ static int receive(kg_session *s, double timeout_s, json_t **answer, kg_error *e
     return rc;
 }
 
+// The whole process group, so that spinning threads and children stop too.
+void kg_session_pause(kg_session *s) {
+    if (s->pid && !s->paused) s->paused = kill(-s->pid, SIGSTOP) == 0;
+}
+
+static void resume(kg_session *s) {
+    if (s->paused && s->pid) kill(-s->pid, SIGCONT);
+    s->paused = false;
+}
+
 static int ask(kg_session *s, json_t *request, const int *fds, int n, double timeout_s, json_t **answer,
                kg_error *err) {
     if (answer) *answer = NULL;
@@ -81,6 +93,7 @@ static int ask(kg_session *s, json_t *request, const int *fds, int n, double tim
         json_decref(request);
         return kg_fail(err, KG_ERR_DIED, "the candidate's process has ended");
     }
+    resume(s);
     kg_error why = {0};
     int rc = kg_packet_send(s->socket, request, fds, n, timeout_s, &why);
     json_decref(request);

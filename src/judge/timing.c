@@ -32,7 +32,7 @@ static const pace *pace_of(const kg_trial *t) {
 }
 
 typedef struct {
-    kg_session *s;
+    kg_session *s, *other;  // other: stands still while this one is timed
     kg_samples *samples;
     double least_excess;  // of the judge's clock over the runner's account, beyond what is allowed
     double excess_reported, excess_judge;
@@ -80,6 +80,7 @@ static void compare_clocks(side *x, const kg_batch *b, const pace *p, double cop
 }
 
 static int one_batch(kg_trial *t, side *x, const kg_case *c, int calls, int batch, kg_error *err) {
+    if (x->other) kg_session_pause(x->other);
     if (first_steps(t, x, c, calls, (uint64_t)batch, err)) return -1;
     uint64_t seed = kg_trial_seed(t, c, BATCH_SEED + 2 * (uint64_t)batch);
     x->seeds[x->n_seeds++] = seed;
@@ -216,7 +217,10 @@ static int time_size(kg_trial *t, kg_case_times *ct, kg_baseline *b, kg_error *e
         (right && calls_per_batch(t, &cand, c, slots, &calls, err)))
         return -1;
     if (!right) return 0;
-    if (baseline_ready(t, b, ct, c, &base_slots)) base.s = kg_baseline_session(b);
+    if (baseline_ready(t, b, ct, c, &base_slots)) {
+        base.s = cand.other = kg_baseline_session(b);
+        base.other = t->session;
+    }
     int base_calls = 1;
     if (base.s && calls_per_batch(t, &base, c, base_slots, &base_calls, NULL)) base.s = NULL;
     if (alternate(t, ct, &cand, &base, calls, base_calls, &worst, &right, err)) return -1;

@@ -5,7 +5,7 @@
 #include <nvrtc.h>
 
 #include "device/cuda/api/cuda_abi.h"
-#include "device/cuda/cublaslt_abi.h"
+#include "device/cuda/api/cublaslt_abi.h"
 
 #define SAME_SIZE(a, b)       _Static_assert(sizeof(a) == sizeof(b), #a)
 #define SAME(a, b)            _Static_assert((long long)(a) == (long long)(b), #a)

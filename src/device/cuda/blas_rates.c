@@ -1,54 +1,15 @@
 // Matrix rates through cuBLASLt: the fastest of its proposals for one large square product per precision.
 #include <math.h>
 #include <stdlib.h>
+#include <unistd.h>
 
-#include "device/cuda/cublaslt_abi.h"
-#include "device/cuda/library.h"
+#include "device/cuda/api/cublaslt.h"
 #include "device/cuda/rates.h"
 
 #define WORKSPACE ((size_t)256 << 20)
 #define PROPOSALS 8
-
-typedef struct {
-    int (*create)(klt_handle *h);
-    int (*destroy)(klt_handle h);
-    size_t (*version)(void);
-    int (*desc_create)(klt_opaque *d, int compute, int scale_type);
-    int (*desc_destroy)(klt_opaque d);
-    int (*desc_set)(klt_opaque d, int attribute, const void *value, size_t n);
-    int (*layout_create)(klt_opaque *l, int type, uint64_t rows, uint64_t cols, int64_t ld);
-    int (*layout_destroy)(klt_opaque l);
-    int (*pref_create)(klt_opaque *p);
-    int (*pref_destroy)(klt_opaque p);
-    int (*pref_set)(klt_opaque p, int attribute, const void *value, size_t n);
-    int (*heuristic)(klt_handle h, klt_opaque desc, klt_opaque a, klt_opaque b, klt_opaque c, klt_opaque d,
-                     klt_opaque pref, int wanted, klt_heuristic *results, int *found);
-    int (*matmul)(klt_handle h, klt_opaque desc, const void *alpha, kcu_ptr a, klt_opaque la, kcu_ptr b, klt_opaque lb,
-                  const void *beta, kcu_ptr c, klt_opaque lc, kcu_ptr d, klt_opaque ld, const klt_algo *algo,
-                  kcu_ptr workspace, size_t workspace_bytes, kcu_stream stream);
-} lt_api;
-
-static int open_lt(lt_api *a, kg_error *err) {
-    static const char *const names[] = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so", NULL};
-    void *library;
-    if (kg_cuda_library_open(names, &library, err) != 0) return -1;
-    const kg_cuda_symbol symbols[] = {
-        {&a->create, "cublasLtCreate"},
-        {&a->destroy, "cublasLtDestroy"},
-        {&a->version, "cublasLtGetVersion"},
-        {&a->desc_create, "cublasLtMatmulDescCreate"},
-        {&a->desc_destroy, "cublasLtMatmulDescDestroy"},
-        {&a->desc_set, "cublasLtMatmulDescSetAttribute"},
-        {&a->layout_create, "cublasLtMatrixLayoutCreate"},
-        {&a->layout_destroy, "cublasLtMatrixLayoutDestroy"},
-        {&a->pref_create, "cublasLtMatmulPreferenceCreate"},
-        {&a->pref_destroy, "cublasLtMatmulPreferenceDestroy"},
-        {&a->pref_set, "cublasLtMatmulPreferenceSetAttribute"},
-        {&a->heuristic, "cublasLtMatmulAlgoGetHeuristic"},
-        {&a->matmul, "cublasLtMatmul"},
-    };
-    return kg_cuda_library_resolve(library, "libcublasLt", symbols, sizeof symbols / sizeof *symbols, err);
-}
+#define WINDOWS 5
+#define PAUSE_US 30000
 
 // One precision. `in` is the kgate dtype that the inputs are drawn in; fp8 is converted from float32.
 typedef struct {
@@ -68,7 +29,7 @@ static const precision fp8 = {"fp8 product", KLT_R_8F_E4M3, KLT_R_16BF, KLT_COMP
 
 typedef struct {
     cuda_device *d;
-    lt_api api;
+    kg_cublaslt_api api;
     klt_handle handle;
     kcu_ptr a, b, c, workspace, scales;  // pieces of one allocation
     size_t piece;
@@ -105,10 +66,10 @@ static int fill_inputs(bench *m, const precision *k, uint64_t n, kg_error *err) 
     return 0;
 }
 
-// Inputs transposed-by-plain ("TN"), the one layout that every precision has.
-static int make_product(bench *m, const precision *k, uint64_t n, product *p) {
-    const lt_api *a = &m->api;
-    const int32_t transposed = KLT_OP_T;
+// Inputs transposed-by-plain ("TN"), the one layout that every precision has, or plain-by-plain.
+static int make_product(bench *m, const precision *k, uint64_t n, bool transpose, product *p) {
+    const kg_cublaslt_api *a = &m->api;
+    const int32_t transposed = transpose ? KLT_OP_T : KLT_OP_N;
     const int8_t fast = 1;
     const size_t workspace = WORKSPACE;
     const kcu_ptr scale_a = m->scales, scale_b = m->scales + 16;
@@ -150,10 +111,18 @@ static double time_product(bench *m, product *p) {
     if (best < 0) return NAN;
     p->algo = &h[best].algo;
     p->workspace = h[best].workspace;
-    return kg_cuda_best_time(m->d, enqueue_product, p, 0.06, 4, &s, NULL) == 0 ? s : NAN;
+    s = least;
+    // Short windows with pauses: under minutes of load the card lowers its clocks, under the few calls that a kernel is
+    // judged by it does not, and a ceiling is what can be reached.
+    for (int i = 0; i < WINDOWS; i++) {
+        double again;
+        usleep(PAUSE_US);
+        if (kg_cuda_best_time(m->d, enqueue_product, p, 0.012, 1, &again, NULL) == 0 && again < s) s = again;
+    }
+    return s;
 }
 
-static double rate_of(bench *m, const precision *k, uint64_t n) {
+static double rate_in_layout(bench *m, const precision *k, uint64_t n, bool transpose) {
     static const double one_d = 1, zero_d = 0;
     static const float one_f = 1, zero_f = 0;
     static const int32_t one_i = 1, zero_i = 0;
@@ -162,9 +131,15 @@ static double rate_of(bench *m, const precision *k, uint64_t n) {
     if (k->scale == KLT_R_32I) p.alpha = &one_i, p.beta = &zero_i;
     while (n * n * 8 > m->piece) n /= 2;
     double seconds = NAN;
-    if (fill_inputs(m, k, n, NULL) == 0 && make_product(m, k, n, &p) == 0) seconds = time_product(m, &p);
+    if (fill_inputs(m, k, n, NULL) == 0 && make_product(m, k, n, transpose, &p) == 0) seconds = time_product(m, &p);
     free_product(m, &p);
     return 2.0 * (double)n * (double)n * (double)n / seconds;
+}
+
+static double rate_of(bench *m, const precision *k, uint64_t n) {
+    const bool only_tn = k->in_type == KLT_R_8I || k->in_type == KLT_R_8F_E4M3;
+    double tn = rate_in_layout(m, k, n, true);
+    return only_tn ? tn : fmax(tn, rate_in_layout(m, k, n, false));
 }
 
 static int open_bench(bench *m, kg_error *err) {
@@ -190,7 +165,7 @@ int kg_cuda_blas_rates(cuda_device *d, double loop_fp64, double loop_fp32,
                        void (*progress)(const char *what, void *ctx), void *ctx, kg_blas_rates *out, kg_error *err) {
     *out = (kg_blas_rates){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NULL};
     bench m = {.d = d};
-    int rc = open_lt(&m.api, err);
+    int rc = kg_cublaslt_open(&m.api, err);
     if (rc == 0) rc = open_bench(&m, err);
     if (rc == 0) {
         const struct {

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "device/cuda/library.h"
+#include "device/cuda/api/library.h"
 
 typedef struct nvml_device *nvml_device;
 typedef struct {  // nvmlProcessInfo_t, as nvmlDeviceGetComputeRunningProcesses_v3 fills it

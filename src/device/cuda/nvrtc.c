@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device/cuda/library.h"
+#include "device/cuda/api/library.h"
 
 typedef struct nvrtc_program *program;
 

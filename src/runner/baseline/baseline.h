@@ -1,4 +1,4 @@
-// CPU baselines: the best library implementation of a task, run behind the same loop as a candidate.
+// Baselines: the best library implementation of a task, run behind the same loop as a candidate.
 //
 // A library is a table of three functions. It is opened with dlopen when the judge asks for it, so neither the build
 // nor the program needs it. What it does not cover (a dtype, a stride, an argument) it refuses in `prepare` with one
@@ -9,13 +9,15 @@
 #include "runner/runner.h"
 
 typedef struct {
-    const char *name;                                                        // "onednn"
-    int (*open)(const char *task, int threads, void **self, kg_error *err);  // -1: no such library, or not this task
+    const char *name;  // "onednn"
+    // -1: no such library, not this task, or not this device. The request's entry may be "tf32:", which allows tf32.
+    int (*open)(const kg_load_request *r, int threads, void **self, kg_error *err);
     int (*prepare)(void *self, const kg_run_case *c, kg_error *err);
     int (*call)(void *self, int slot, kg_error *err);
     void (*close)(void *self);
 } kg_baseline_lib;
-extern const kg_baseline_lib kg_baseline_onednn, kg_baseline_openblas;
+extern const kg_baseline_lib kg_baseline_onednn, kg_baseline_openblas;  // CPU
+extern const kg_baseline_lib kg_baseline_cublaslt, kg_baseline_cudnn;   // CUDA
 
 // An argument by name; NULL when the task has none of that name, or None or nothing was given for it.
 const kg_run_arg *kg_baseline_arg(const kg_run_case *c, const char *name);

@@ -1,11 +1,12 @@
-// The loader of CPU baselines: `path` names the library, `task` what it must compute.
+// The loader of baselines: `path` names the library, `task` what it must compute.
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runner/baseline/baseline.h"
 
-static const kg_baseline_lib *const libraries[] = {&kg_baseline_onednn, &kg_baseline_openblas, NULL};
+static const kg_baseline_lib *const libraries[] = {&kg_baseline_onednn, &kg_baseline_openblas, &kg_baseline_cublaslt,
+                                                 &kg_baseline_cudnn, NULL};
 
 typedef struct {
     const kg_baseline_lib *lib;
@@ -64,14 +65,14 @@ static int load(const kg_load_request *r, void **self, char **entry, kg_error *e
     for (size_t i = 0; libraries[i]; i++) {
         if (strcmp(libraries[i]->name, r->path)) continue;
         void *state = NULL;
-        if (libraries[i]->open(r->task, processors(), &state, err)) return -1;
+        if (libraries[i]->open(r, processors(), &state, err)) return -1;
         loaded *l = kg_alloc(sizeof *l);
         *l = (loaded){libraries[i], state};
         *self = l;
         *entry = kg_strdup(r->task);
         return 0;
     }
-    return kg_fail(err, KG_ERR_CANNOT, "%s: no such CPU baseline: use onednn or openblas", r->path);
+    return kg_fail(err, KG_ERR_CANNOT, "%s: no such baseline: use onednn or openblas, on CUDA cublaslt or cudnn", r->path);
 }
 
 static int prepare(void *self, const kg_run_case *c, kg_error *err) {

@@ -23,9 +23,9 @@ static const dn_task *find(const char *name) {
     return NULL;
 }
 
-static int open_library(const char *task, int threads, void **self, kg_error *err) {
-    const dn_task *t = find(task);
-    if (!t) return kg_baseline_refuse(err, "onednn", task);
+static int open_library(const kg_load_request *r, int threads, void **self, kg_error *err) {
+    const dn_task *t = find(r->task);
+    if (!t) return kg_baseline_refuse(err, "onednn", r->task);
     onednn *s = kg_alloc(sizeof *s);
     s->task = t;
     if (kg_dnnl_open(&s->plan.api, threads, err)) {

@@ -42,7 +42,8 @@ typedef struct {
     int64_t batches;
 } openblas;
 
-static int open_library(const char *task, int threads, void **self, kg_error *err) {
+static int open_library(const kg_load_request *r, int threads, void **self, kg_error *err) {
+    const char *task = r->task;
     const bool addmm = !strcmp(task, "addmm");
     if (!addmm && strcmp(task, "matmul")) return kg_baseline_refuse(err, "openblas", task);
     void *lib = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);

@@ -1,5 +1,5 @@
-// The part of cuBLASLt's binary interface that measuring matrix rates needs. Checked against the real header by
-// tests/cuda/abi_check.c. Source: cuBLAS library manual, 13.0, chapter "Using the cuBLASLt API".
+// The part of cuBLASLt's binary interface that kgate uses. Checked against the real header by tests/cuda/abi_check.c.
+// Source: cuBLAS library manual, 13.0, chapter "Using the cuBLASLt API".
 #ifndef KG_CUBLASLT_ABI_H
 #define KG_CUBLASLT_ABI_H
 
@@ -20,6 +20,7 @@ typedef struct {
 } klt_heuristic;
 
 enum {
+    KLT_OP_N = 0,
     KLT_OP_T = 1,
     KLT_R_32F = 0,
     KLT_R_64F = 1,
@@ -33,10 +34,20 @@ enum {
     KLT_COMPUTE_32I = 72,
     KLT_COMPUTE_32F_FAST_TF32 = 77,
     KLT_DESC_TRANSA = 3,
+    KLT_DESC_TRANSB = 4,
+    KLT_DESC_EPILOGUE = 7,
+    KLT_DESC_BIAS_POINTER = 8,
     KLT_DESC_A_SCALE_POINTER = 17,
     KLT_DESC_B_SCALE_POINTER = 18,
     KLT_DESC_FAST_ACCUM = 25,
-    KLT_PREF_MAX_WORKSPACE_BYTES = 1
+    KLT_EPILOGUE_BIAS = 4,  // adds a vector, one value a row of the (column-major) result
+    KLT_LAYOUT_BATCH_COUNT = 5,
+    KLT_LAYOUT_BATCH_STEP = 6,  // elements
+    KLT_PREF_MAX_WORKSPACE_BYTES = 1,
+    KLT_PREF_ALIGNMENT_A = 5,  // bytes, and so the next three
+    KLT_PREF_ALIGNMENT_B = 6,
+    KLT_PREF_ALIGNMENT_C = 7,
+    KLT_PREF_ALIGNMENT_D = 8
 };
 
 #endif

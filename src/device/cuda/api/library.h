@@ -1,4 +1,4 @@
-// NVIDIA's libraries (NVRTC, cuBLASLt, NVML), opened when present.
+// NVIDIA's libraries (NVRTC, NVML, cuBLASLt, cuDNN), opened when present, by the judge and by the runner.
 #ifndef KG_CUDA_LIBRARY_H
 #define KG_CUDA_LIBRARY_H
 

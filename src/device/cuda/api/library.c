@@ -1,4 +1,4 @@
-#include "device/cuda/library.h"
+#include "device/cuda/api/library.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
