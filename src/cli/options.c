@@ -161,14 +161,14 @@ static int set_util(kg_options *o, const char *value, kg_error *err) {
 }
 
 static int set_baseline(kg_options *o, const char *value, kg_error *err) {
-    static const char *const names[] = {"auto",   "none",  "torch-eager", "torch-compile", "onednn", "openblas",
-                                        "cublas", "cudnn", NULL};
+    static const char *const names[] = {"auto",     "none",  "torch-eager", "torch-compile", "onednn", "openblas",
+                                        "cublaslt", "cudnn", NULL};
     o->baseline = value;
     for (size_t i = 0; names[i]; i++)
         if (!strcmp(value, names[i])) return 0;
     if (!access(value, F_OK)) return 0;
     return bad(err, "baseline", value,
-               "use auto, none, torch-eager, torch-compile, onednn, openblas, cublas, cudnn, or a kernel's file");
+               "use auto, none, torch-eager, torch-compile, onednn, openblas, cublaslt, cudnn, or a kernel's file");
 }
 
 static int set_language(kg_options *o, const char *value, kg_error *err) {
@@ -197,7 +197,8 @@ static const option table[] = {
     {"check-only", 0, NULL, "judge whether it is right, and do not time it", set_check_only},
     {"timeout", 0, "SECONDS", "for one step of a candidate: build, load, a case, a batch (60)", set_timeout},
     {"jobs", 'j', "N", "bound on parallel compilation; judging is one at a time (1)", set_jobs},
-    {"baseline", 0, "NAME", "auto, none, torch-eager, torch-compile, onednn, openblas, or a file (auto)", set_baseline},
+    {"baseline", 0, "NAME", "auto, none, a library (torch-eager, cublaslt, cudnn, onednn, ...) or a file (auto)",
+     set_baseline},
     {"lre-min", 0, "X", "library screen: least library time / candidate time (0.80)", set_lre},
     {"util-min", 0, "X", "roofline screen: a number, or memory=X,compute=Y (0.35, 0.60)", set_util},
     {"cache", 0, "STATE", "cold or hot inputs in timed calls (cold)", set_cache},

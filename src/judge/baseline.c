@@ -3,6 +3,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "device/cuda/api/cublaslt.h"
+#include "device/cuda/api/cudnn.h"
 #include "judge/trial.h"
 
 struct kg_baseline {
@@ -24,6 +26,8 @@ typedef struct {
 static const kind kinds[] = {
     {"onednn", "cpu", false, "baseline", "oneDNN, all cores, primitive made before timing"},
     {"openblas", "cpu", false, "baseline", "OpenBLAS, all cores"},
+    {"cublaslt", "cuda", false, "baseline", "cuBLASLt's first proposal, workspace up to 64 MiB"},
+    {"cudnn", "cuda", false, "baseline", "cuDNN, fastest of its own search, workspace up to 64 MiB"},
     {"torch-eager", "cuda", true, "torch", "PyTorch eager, cudnn.benchmark on, no_grad"},
     {"torch-compile", "cuda", true, "torch", "torch.compile max-autotune-no-cudagraphs, cudnn.benchmark on, no_grad"},
 };
@@ -42,10 +46,17 @@ static bool has_torch(kg_launcher *l) {
     return yes;
 }
 
+static bool has_library(const char *name) {
+    kg_cublaslt_api lt;
+    kg_cudnn_api dnn;
+    return strcmp(name, "cudnn") == 0 ? kg_cudnn_open(&dnn, NULL) == 0 : kg_cublaslt_open(&lt, NULL) == 0;
+}
+
 // The name that `auto` stands for here; NULL: no library has the operation.
 static const char *automatic(const kg_trial *t) {
     if (strcmp(t->judge->info.kind, "cpu") == 0) return t->task->cpu_baseline;
-    return t->task->torch_baseline && has_torch(t->judge->launcher) ? "torch-eager" : NULL;
+    if (t->task->torch_baseline && has_torch(t->judge->launcher)) return "torch-eager";
+    return t->task->cuda_baseline && has_library(t->task->cuda_baseline) ? t->task->cuda_baseline : NULL;
 }
 
 static int open_session(kg_trial *t, kg_baseline *b, bool python, kg_error *err) {
@@ -65,8 +76,8 @@ static int open_library(kg_trial *t, kg_baseline *b, const kind *k, kg_error *er
     if (k->python && !t->task->torch_baseline)
         return kg_fail(err, KG_ERR_CANNOT, "PyTorch has no single operation for task %s", t->task->name);
     if (open_session(t, b, k->python, err)) return -1;
-    bool tf32 = k->python && b->precision == KG_PREC_TF32;
-    char *entry = k->python ? kg_format("%s%s", tf32 ? "tf32:" : "", t->task->torch_baseline) : NULL;
+    bool tf32 = strcmp(k->device, "cuda") == 0 && b->precision == KG_PREC_TF32;
+    char *entry = kg_format("%s%s", tf32 ? "tf32:" : "", k->python ? t->task->torch_baseline : "");
     int rc = kg_session_load(b->session, t->task, k->language, k->name, entry, NULL, false, err);
     free(entry);
     b->name = kg_strdup(k->name);

@@ -15,9 +15,10 @@ typedef struct {
     bool hot;         // --cache hot
     bool check_only;  // no timing
     double timeout_s;
-    const char *baseline;  // "auto", "none", "torch-eager", "torch-compile", "onednn", "openblas", or a file
+    const char *baseline;  // "auto", "none", "torch-eager", "torch-compile", "cublaslt", "cudnn", "onednn", "openblas",
+                           // or a file
     kg_thresholds thresholds;
-    const char *scope;                             // see judge/scope.h; NULL: the whole schema
+    const char *scope;                              // see judge/scope.h; NULL: the whole schema
     const char *case_only;                          // replay: only this case; NULL
     void (*progress)(const char *what, void *ctx);  // may be NULL
     void *progress_ctx;

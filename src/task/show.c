@@ -105,8 +105,8 @@ char *kg_task_describe(const kg_task *t) {
     for (const char *const *o = t->outputs; *o; o++) kg_text_add(&out, " %s", *o);
     kg_text_add(&out, "%s\nlowest precision for float32: %s\n", *t->outputs ? "" : " none: works in place",
                 kg_precision_name(t->lowest));
-    kg_text_add(&out, "baseline: CUDA %s; CPU %s\n", t->torch_baseline ? t->torch_baseline : "none",
-                t->cpu_baseline ? t->cpu_baseline : "none");
+    kg_text_add(&out, "baseline: CUDA %s, without PyTorch %s; CPU %s\n", t->torch_baseline ? t->torch_baseline : "none",
+                t->cuda_baseline ? t->cuda_baseline : "none", t->cpu_baseline ? t->cpu_baseline : "none");
     add_cases(&out, t);
     free(c);
     free(cuda);

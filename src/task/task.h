@@ -189,7 +189,8 @@ struct kg_task {
     // Python source of the PyTorch baseline: an expression that evaluates to a callable with the task's Python
     // signature, e.g. "torch.nn.functional.softmax". NULL: none. `torch` and `F` are in scope.
     const char *torch_baseline;
-    const char *cpu_baseline;  // name in the CPU baseline table: "onednn", "openblas"; NULL: none
+    const char *cpu_baseline;   // the baseline on the CPU: "onednn", "openblas"; NULL: none
+    const char *cuda_baseline;  // the one on CUDA where there is no PyTorch: "cublaslt", "cudnn"; NULL: none
     // A right and slow kernel, for skeletons, in the common subset of C and CUDA C++, over <kgate/kernel.h>'s inlines:
     // c_body computes item `i` (int64_t) of c_items independent ones, with the task's parameters and outputs in scope
     // under their own names and C types (DLTensor pointers for tensors; an optional tensor, number or text may be

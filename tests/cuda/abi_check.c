@@ -1,11 +1,15 @@
-// Compares src/device/cuda/api/cuda_abi.h with NVIDIA's own headers. Built only where they are installed; a mismatch
-// does not compile.
+// Compares our declarations in src/device/cuda/api/ with NVIDIA's own headers. Built only where they are installed; a
+// mismatch does not compile.
 #include <cublasLt.h>
 #include <cuda.h>
 #include <nvrtc.h>
+#if __has_include(<cudnn.h>)
+#include <cudnn.h>
+#endif
 
-#include "device/cuda/api/cuda_abi.h"
 #include "device/cuda/api/cublaslt_abi.h"
+#include "device/cuda/api/cuda_abi.h"
+#include "device/cuda/api/cudnn.h"
 
 #define SAME_SIZE(a, b)       _Static_assert(sizeof(a) == sizeof(b), #a)
 #define SAME(a, b)            _Static_assert((long long)(a) == (long long)(b), #a)
@@ -71,3 +75,31 @@ SAME(KLT_DESC_A_SCALE_POINTER, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER);
 SAME(KLT_DESC_B_SCALE_POINTER, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER);
 SAME(KLT_DESC_FAST_ACCUM, CUBLASLT_MATMUL_DESC_FAST_ACCUM);
 SAME(KLT_PREF_MAX_WORKSPACE_BYTES, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES);
+SAME(KLT_DESC_TRANSB, CUBLASLT_MATMUL_DESC_TRANSB);
+SAME(KLT_DESC_EPILOGUE, CUBLASLT_MATMUL_DESC_EPILOGUE);
+SAME(KLT_DESC_BIAS_POINTER, CUBLASLT_MATMUL_DESC_BIAS_POINTER);
+SAME(KLT_EPILOGUE_BIAS, CUBLASLT_EPILOGUE_BIAS);
+SAME(KLT_LAYOUT_BATCH_COUNT, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT);
+SAME(KLT_LAYOUT_BATCH_STEP, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET);
+SAME(KLT_PREF_ALIGNMENT_A, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES);
+SAME(KLT_PREF_ALIGNMENT_B, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES);
+SAME(KLT_PREF_ALIGNMENT_C, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES);
+SAME(KLT_PREF_ALIGNMENT_D, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES);
+
+#ifdef CUDNN_VERSION
+SAME_SIZE(kdn_perf, cudnnConvolutionFwdAlgoPerf_t);
+SAME_AT(kdn_perf, algo, cudnnConvolutionFwdAlgoPerf_t, algo);
+SAME_AT(kdn_perf, status, cudnnConvolutionFwdAlgoPerf_t, status);
+SAME_AT(kdn_perf, milliseconds, cudnnConvolutionFwdAlgoPerf_t, time);
+SAME_AT(kdn_perf, workspace, cudnnConvolutionFwdAlgoPerf_t, memory);
+SAME_AT(kdn_perf, math, cudnnConvolutionFwdAlgoPerf_t, mathType);
+SAME(KDN_FLOAT, CUDNN_DATA_FLOAT);
+SAME(KDN_DOUBLE, CUDNN_DATA_DOUBLE);
+SAME(KDN_HALF, CUDNN_DATA_HALF);
+SAME(KDN_BFLOAT16, CUDNN_DATA_BFLOAT16);
+SAME(KDN_NCHW, CUDNN_TENSOR_NCHW);
+SAME(KDN_CROSS_CORRELATION, CUDNN_CROSS_CORRELATION);
+SAME(KDN_DEFAULT_MATH, CUDNN_DEFAULT_MATH);
+SAME(KDN_TENSOR_OP_MATH, CUDNN_TENSOR_OP_MATH);
+SAME(KDN_FMA_MATH, CUDNN_FMA_MATH);
+#endif

@@ -1,5 +1,6 @@
 // The CUDA backend on a real device: both sides, judge and runner, in two processes, each function proven by what it
-// leaves behind. Prints a line a check; exits 1 when one failed, 77 (skipped, to ctest) without a device.
+// leaves behind. Prints a line a check; exits 1 when one failed, 77 (skipped, to ctest) without a device. --baselines:
+// cuBLASLt and cuDNN instead.
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cuda_baselines.h"
 #include "device/cuda/cuda_device.h"
 #include "device/cuda/nvrtc.h"
 #include "device/device.h"
@@ -449,6 +451,10 @@ static void ceilings(judge *j) {
 int main(int argc, char **argv) {
     int ends[2];
     judge j = {.ops = &kg_cuda_device_ops};
+    if (argc > 1 && !strcmp(argv[1], "--baselines")) {
+        const int failed = cuda_baselines();
+        return failed < 0 ? 77 : failed > 0;
+    }
     if (kg_control_create(&j.page_fd, &j.control, &j.err) != 0 || socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends) != 0) {
         fprintf(stderr, "cuda_selftest: %s\n", j.err.text ? j.err.text : "no socket pair");
         return 1;

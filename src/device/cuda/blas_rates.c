@@ -8,8 +8,8 @@
 
 #define WORKSPACE ((size_t)256 << 20)
 #define PROPOSALS 8
-#define WINDOWS 5
-#define PAUSE_US 30000
+#define WINDOWS   5
+#define PAUSE_US  30000
 
 // One precision. `in` is the kgate dtype that the inputs are drawn in; fp8 is converted from float32.
 typedef struct {

@@ -1,6 +1,7 @@
 // cuBLASLt: products on CUDA. The library is column-major, and a row-major C = A B is the column-major C' = B' A': so
 // our right operand is its A, our left one its B, and no data moves. Everything goes into the legacy default stream;
-// descriptors, workspace and the algorithm are made in prepare. Source: cuBLAS library manual, "Using the cuBLASLt API".
+// descriptors, workspace and the algorithm are made in prepare. Source: cuBLAS library manual, "Using the cuBLASLt
+// API".
 #include <stdlib.h>
 #include <string.h>
 
@@ -136,6 +137,7 @@ static int read_batches(cublaslt *s, kg_error *err) {
     for (int i = 0; i < n; i++) s->batches *= out->shape[i];
     if (b->ndim <= 2 && n > 0 && kg_is_contiguous(a)) {  // many matrices times one: a single tall product
         s->a.rows *= s->batches;
+        s->a.row_step = s->a.cols, s->a.col_step = 1;
         s->batches = 1;
     } else if (!batch_step(&s->a, out, n) || !batch_step(&s->b, out, n) || s->batches > INT32_MAX) {
         return refuse(err, "product whose batches do not lie at one step");
@@ -151,7 +153,8 @@ static int read_addend(cublaslt *s, const kg_run_case *c, double *beta, kg_error
     *beta = kg_baseline_float(c, "beta", 1);
     if (*beta == 0) return 0;  // it is not looked at
     kg_tensor view;
-    if (!input || kg_expand(&input->desc, &s->out.t.desc, &view)) return refuse(err, "addmm of this input");
+    if (!input || input->desc.dtype != s->out.t.desc.dtype || kg_expand(&input->desc, &s->out.t.desc, &view))
+        return refuse(err, "addmm of this input");
     if (view.shape[0] > 1 && view.stride[0] == 0 && (view.shape[1] == 1 || view.stride[1] == 1)) {
         if (*beta != 1) return refuse(err, "addmm with a scaled row");
         s->bias = *input;

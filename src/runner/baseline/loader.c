@@ -6,7 +6,7 @@
 #include "runner/baseline/baseline.h"
 
 static const kg_baseline_lib *const libraries[] = {&kg_baseline_onednn, &kg_baseline_openblas, &kg_baseline_cublaslt,
-                                                 &kg_baseline_cudnn, NULL};
+                                                   &kg_baseline_cudnn, NULL};
 
 typedef struct {
     const kg_baseline_lib *lib;
@@ -72,7 +72,8 @@ static int load(const kg_load_request *r, void **self, char **entry, kg_error *e
         *entry = kg_strdup(r->task);
         return 0;
     }
-    return kg_fail(err, KG_ERR_CANNOT, "%s: no such baseline: use onednn or openblas, on CUDA cublaslt or cudnn", r->path);
+    return kg_fail(err, KG_ERR_CANNOT, "%s: no such baseline: use onednn or openblas, on CUDA cublaslt or cudnn",
+                   r->path);
 }
 
 static int prepare(void *self, const kg_run_case *c, kg_error *err) {

@@ -293,6 +293,7 @@ const kg_task kg_task_kbx_conv2d = {
     .reach = reach,
     .torch_baseline = "F.conv2d",
     .cpu_baseline = "onednn",
+    .cuda_baseline = "cudnn",
     .c_body =
         "const int64_t width = kg_dim(out, -1), height = kg_dim(out, -2), filters = kg_dim(out, -3);\n"
         "const int64_t q = i % width, p = i / width % height, o = i / (width * height) % filters;\n"

@@ -138,6 +138,7 @@ const kg_task kg_task_kbx_addmm = {
     .reach = reach,
     .torch_baseline = "torch.addmm",
     .cpu_baseline = "openblas",
+    .cuda_baseline = "cublaslt",
     .c_body =
         "const int64_t n = kg_dim(out, 1), row = i / n, col = i % n;\n"
         "const int64_t a = row * kg_stride(mat1, 0), b = col * kg_stride(mat2, 1);\n"

@@ -13,5 +13,6 @@ const kg_task kg_task_kbx_matmul = {
     .lowest = KG_PREC_TF32,
     .cases = cases,
     .cpu_baseline = "openblas",
+    .cuda_baseline = "cublaslt",
     KG_MATMUL_TASK,
 };

@@ -13,5 +13,6 @@ const kg_task kg_task_kbx_matmul_fp16 = {
     .lowest = KG_PREC_FP16,
     .cases = cases,
     .cpu_baseline = "onednn",
+    .cuda_baseline = "cublaslt",
     KG_MATMUL_TASK,
 };
