@@ -351,6 +351,12 @@ static void unknown_libraries_and_tasks_are_said(void **state) {
     r.path = "openblas", r.task = "argmax";
     assert_int_equal(kg_baseline_loader.load(&r, &self, &entry, &err), -1);
     assert_non_null(strstr(err.text, "argmax"));
+    r.path = "cublaslt", r.task = "matmul";
+    assert_int_equal(kg_baseline_loader.load(&r, &self, &entry, &err), -1);
+    assert_non_null(strstr(err.text, "needs a CUDA device"));
+    r.path = "cudnn";
+    assert_int_equal(kg_baseline_loader.load(&r, &self, &entry, &err), -1);
+    assert_non_null(strstr(err.text, "cudnn: no matmul"));
     kg_error_clear(&err);
 }
 
