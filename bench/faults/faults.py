@@ -36,7 +36,7 @@ C_DEADLY = {
     "sigkill": "if (calls > %d) raise(SIGKILL);",
 }
 CUDA_DEADLY = {
-    "endless": "__global__ void bad() { for (volatile int go = 1; go;) continue; }",
+    "endless": "__device__ volatile int going = 1; __global__ void bad() { while (going) continue; }",
     "address": "__global__ void bad() { *(volatile int *)8 = 1; }",
     "sigkill": "__global__ void bad() {}",
 }

@@ -41,7 +41,9 @@ static const kind *find_kind(const char *name) {
 static bool has_torch(kg_launcher *l) {
     const char *info = kg_launcher_python_info(l, NULL);
     json_t *j = info ? json_loads(info, 0, NULL) : NULL;
-    bool yes = json_is_string(json_object_get(j, "torch"));
+    // A torch built for the CPU alone ("2.4.0+cpu") is none for a GPU.
+    const char *version = json_string_value(json_object_get(j, "torch"));
+    bool yes = version && !strstr(version, "+cpu");
     json_decref(j);
     return yes;
 }

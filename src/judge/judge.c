@@ -161,7 +161,7 @@ static int start(kg_trial *t, kg_error *err) {
 }
 
 // The precision it really works at: the lowest rung over the cases of the dtype that is timed.
-static void find_precision(kg_trial *t) {
+void kg_trial_find_precision(kg_trial *t) {
     kg_precision required = t->sizes.n   ? kg_check_required(t->task, &t->sizes.items[0])
                             : t->cases.n ? kg_check_required(t->task, &t->cases.items[0])
                                          : KG_PREC_FP32;
@@ -179,10 +179,10 @@ static int judge_steps(kg_trial *t, kg_error *err) {
     int rc = start(t, err);
     if (rc) return rc < 0 ? -1 : 0;
     if (kg_trial_correctness(t, err)) return -1;
-    find_precision(t);
+    kg_trial_find_precision(t);
     if (t->broken || kg_trial_failed(t) || t->judge->o.check_only) return 0;
     if (kg_trial_timing(t, err)) return -1;
-    find_precision(t);
+    kg_trial_find_precision(t);
     return 0;
 }
 

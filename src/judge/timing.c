@@ -275,24 +275,52 @@ static kg_case_times no_times(const kg_case *c) {
         .c = c, .host_s = NAN, .floor_s = NAN, .time = unknown, .lre = unknown, .util = unknown, .sol.seconds = NAN};
 }
 
-// One size, its faults sorted into the candidate's and the judge's own.
+// Sorts a failure at a size into the candidate's faults (0) and the judge's own (-1); clears e.
+static int blame(kg_trial *t, const kg_case *c, kg_error *e, kg_error *err) {
+    int rc = 0;
+    if (e->code == KG_ERR_DIED || e->code == KG_ERR_TIMEOUT) t->broken = kg_format("size %s: %s", c->name, e->text);
+    else if (e->code == KG_ERR_CANDIDATE) kg_trial_result(t, c, true, NULL, kg_strdup(e->text));
+    else rc = kg_fail(err, e->code, "size %s: %s", c->name, e->text);
+    kg_error_clear(e);
+    return rc;
+}
+
 static int size_round(kg_trial *t, kg_case_times *ct, kg_baseline *b, kg_error *err) {
     kg_error e = {0};
     int rc = 0;
     if (time_size(t, ct, b, &e) == 0) {
         if (ct->cand.n) evaluate(t, ct);
-    } else if (e.code == KG_ERR_DIED || e.code == KG_ERR_TIMEOUT) {
-        t->broken = kg_format("size %s: %s", ct->c->name, e.text);
-    } else if (e.code == KG_ERR_CANDIDATE) {
-        kg_trial_result(t, ct->c, true, NULL, kg_strdup(e.text));
     } else {
-        rc = kg_fail(err, e.code, "size %s: %s", ct->c->name, e.text);
+        rc = blame(t, ct->c, &e, err);
     }
-    kg_error_clear(&e);
     return rc;
 }
 
+// Where a lower precision is still right (tf32 for products), which one a candidate works at shows at the sizes that are
+// timed: a library may take other kernels there than for small cases. The baseline must be of that precision.
+static int precision_at_sizes(kg_trial *t, kg_error *err) {
+    for (size_t i = 0; i < t->sizes.n && !t->broken && !kg_trial_failed(t); i++) {
+        const kg_case *c = &t->sizes.items[i];
+        side x = {.s = t->session};
+        kg_check worst = {0};
+        bool right = true;
+        int slots = 1;
+        kg_error e = {0};
+        if (kg_session_case(t->session, c, &slots, kg_trial_limit(t, c), &e) || warm(t, &x, c, &right, &worst, &e)) {
+            if (blame(t, c, &e, err)) return -1;
+        } else if (right) {
+            kg_trial_result(t, c, true, &worst, NULL);
+        }
+    }
+    kg_trial_find_precision(t);
+    return 0;
+}
+
 int kg_trial_timing(kg_trial *t, kg_error *err) {
+    if (t->sizes.n && kg_check_required(t->task, &t->sizes.items[0]) == KG_PREC_TF32) {
+        if (precision_at_sizes(t, err)) return -1;
+        if (t->broken || kg_trial_failed(t)) return 0;
+    }
     t->times = kg_alloc((t->sizes.n ? t->sizes.n : 1) * sizeof *t->times);
     char *why = NULL;
     kg_baseline *b = baseline_for(t, &why);

@@ -73,6 +73,9 @@ void kg_trial_violation(kg_trial *t, const char *family, char *evidence);  // ta
 void kg_trial_result(kg_trial *t, const kg_case *c, bool timed, const kg_check *check, char *why);
 size_t kg_trial_failed(const kg_trial *t);
 
+// Sets precision from the results so far: the lowest rung over the cases of the dtype that is timed.
+void kg_trial_find_precision(kg_trial *t);
+
 // Seed of call `call` of a case: the same for candidate, baseline and replay.
 uint64_t kg_trial_seed(const kg_trial *t, const kg_case *c, uint64_t call);
 
