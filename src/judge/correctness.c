@@ -78,9 +78,14 @@ static bool applies(const kg_trial *t, const kg_case *c, bool native) {
 int kg_trial_correctness(kg_trial *t, kg_error *err) {
     bool native = t->cand->language == KG_LANG_C || t->cand->language == KG_LANG_CUDA ||
                   t->cand->language == KG_LANG_PTX || t->cand->language == KG_LANG_CUBIN;
+    double start = kg_now();
     for (size_t i = 0; i < t->cases.n; i++) {
         const kg_case *c = &t->cases.items[i];
         if (!applies(t, c, native)) continue;
+        if (kg_trial_failed(t) >= ENOUGH_FAILURES && kg_now() - start > PATIENCE_S) {
+            t->not_run++;
+            continue;
+        }
         kg_trial_progress(t, "case %zu of %zu: %s", i + 1, t->cases.n, c->name);
         kg_error why = {0};
         if (judge_case(t, c, &why) == 0) continue;

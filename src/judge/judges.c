@@ -101,7 +101,23 @@ void kg_judges_close(kg_judges *j) {
     free(j);
 }
 
-bool kg_judges_can(kg_judges *j, kg_language l, kg_error *err) { return bench_for(j, l, err) != NULL; }
+// Any callable on torch tensors needs an interpreter that has torch: without one, as with an absent device, what needs it
+// is skipped in a list and refused when named.
+static bool has_torch(kg_launcher *l, kg_error *err) {
+    const char *text = kg_launcher_python_info(l, err);
+    json_t *info = text ? json_loads(text, 0, NULL) : NULL;
+    bool has = json_is_string(json_object_get(info, "torch"));
+    const char *why = json_string_value(json_object_get(info, "error"));
+    if (text && !has) kg_fail(err, KG_ERR_CANNOT, "%s", why ? why : "this Python has no torch: see --python");
+    json_decref(info);
+    return has;
+}
+
+bool kg_judges_can(kg_judges *j, kg_language l, kg_error *err) {
+    bench *b = bench_for(j, l, err);
+    bool python = l == KG_LANG_TRITON || l == KG_LANG_TILELANG || l == KG_LANG_PYTHON;
+    return b && (!python || has_torch(b->launcher, err));
+}
 
 static kg_ceilings unmeasured(void) {
     kg_ceilings c = {NAN, NAN, NAN, {0}, NAN, NAN, NAN, NAN, NULL};

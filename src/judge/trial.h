@@ -46,7 +46,7 @@ typedef struct {
     char *sandbox, *entry;  // as the session said
     kg_cases cases, sizes;  // correctness cases, timed sizes
     kg_case_result *results;
-    size_t n_results;
+    size_t n_results, not_run;  // not_run: cases left out once enough had failed
     kg_case_times *times;
     size_t n_times;
     kg_violation *violations;
