@@ -8,6 +8,9 @@
 // second.
 #define CALLS_PER_CASE 2
 #define MAX_STEPS      8
+// A candidate this often wrong needs no more cases to be called so, when they take long (autotuned for every shape).
+#define ENOUGH_FAILURES 3
+#define PATIENCE_S      6.0
 
 // Faults after which the process or its device context is of no more use.
 static bool ends_session(const kg_trial *t, const kg_error *e) {
