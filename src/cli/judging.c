@@ -164,7 +164,8 @@ static int judge_all(kg_judging *j, kg_candidate_source *s, kg_error *err) {
 
 static void say_skipped(kg_judging *j) {
     if (j->no_device)
-        kg_cli_note("%zu skipped, no device or Python here that runs them (first: %s)", j->no_device, j->first_no_device);
+        kg_cli_note("%zu skipped, no device or Python here that runs them (first: %s)", j->no_device,
+                    j->first_no_device);
     if (j->no_task) kg_cli_note("%zu skipped, task not known (first: %s)", j->no_task, j->first_no_task);
     if (j->failed) kg_cli_note("%zu could not be judged (first: %s)", j->failed, j->first_failed);
     if (j->kept) kg_cli_note("%zu taken from the interrupted run, not judged again", j->kept);

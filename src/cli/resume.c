@@ -7,9 +7,9 @@
 static char *settings_of(const kg_options *o) {
     json_t *candidates = json_array();
     for (size_t i = 0; i < o->n_args; i++) json_array_append_new(candidates, json_string(o->args[i]));
-    json_t *s = json_pack("{s:o, s:s?, s:s, s:b, s:b, s:b, s:s, s:s?, s:s?, s:s?, s:s?, s:f, s:f, s:f, s:f}", "candidates",
-                          candidates, "task", o->task, "device", o->device, "full", o->full, "hot", o->hot,
-                          "check_only", o->check_only, "baseline", o->baseline, "python", o->python, "case",
+    json_t *s = json_pack("{s:o, s:s?, s:s, s:b, s:b, s:b, s:s, s:s?, s:s?, s:s?, s:s?, s:f, s:f, s:f, s:f}",
+                          "candidates", candidates, "task", o->task, "device", o->device, "full", o->full, "hot",
+                          o->hot, "check_only", o->check_only, "baseline", o->baseline, "python", o->python, "case",
                           o->case_only, "scope", o->scope, "language", o->language, "timeout", o->timeout, "lre_min",
                           o->thresholds.lre_min, "util_min_memory", o->thresholds.util_min[KG_BOUND_MEMORY],
                           "util_min_compute", o->thresholds.util_min[KG_BOUND_COMPUTE]);

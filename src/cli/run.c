@@ -3,7 +3,7 @@
 
 #include "cli/cli.h"
 
-#define JUDGING_OPTIONS                                                                                           \
+#define JUDGING_OPTIONS                                                                                                 \
     "task device format output db no-db seed case cases scope check-only timeout jobs baseline lre-min util-min cache " \
     "python lang resume"
 

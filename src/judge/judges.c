@@ -101,8 +101,8 @@ void kg_judges_close(kg_judges *j) {
     free(j);
 }
 
-// Any callable on torch tensors needs an interpreter that has torch: without one, as with an absent device, what needs it
-// is skipped in a list and refused when named.
+// Any callable on torch tensors needs an interpreter that has torch: without one, as with an absent device, what needs
+// it is skipped in a list and refused when named.
 static bool has_torch(kg_launcher *l, kg_error *err) {
     const char *text = kg_launcher_python_info(l, err);
     json_t *info = text ? json_loads(text, 0, NULL) : NULL;

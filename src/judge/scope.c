@@ -10,8 +10,8 @@ static int add_word(kg_scope *s, const char *word, kg_error *err) {
     else if (strcmp(word, "nonempty") == 0) s->nonempty = true;
     else if (strcmp(word, "finite") == 0) s->finite = true;
     else
-        return kg_fail(err, KG_ERR_USAGE, "--scope %s: use dtypes (f32, f16, bf16, ...), contiguous, nonempty or finite",
-                       word);
+        return kg_fail(err, KG_ERR_USAGE,
+                       "--scope %s: use dtypes (f32, f16, bf16, ...), contiguous, nonempty or finite", word);
     return 0;
 }
 

@@ -1,5 +1,5 @@
-// A narrower contract than the task's own: the user says for which part of the schema a kernel is meant to be right, and
-// the result says so too. Without it every dtype, layout and shape of the schema counts.
+// A narrower contract than the task's own: the user says for which part of the schema a kernel is meant to be right,
+// and the result says so too. Without it every dtype, layout and shape of the schema counts.
 #ifndef KG_SCOPE_H
 #define KG_SCOPE_H
 
@@ -8,7 +8,7 @@
 // Names of one comma-separated list: dtypes ("f32", "float16", ...: only these), "contiguous" (no other strides),
 // "nonempty" (no empty tensors), "finite" (no cases about NaN, infinities and denormals). NULL or "": everything.
 typedef struct {
-    unsigned dtypes;   // bit per kg_dtype; 0: all
+    unsigned dtypes;  // bit per kg_dtype; 0: all
     bool contiguous, nonempty, finite;
 } kg_scope;
 

@@ -34,7 +34,7 @@ struct kg_session {
     const kg_case *c;
     kg_layout layout;
     uint32_t seq;
-    bool unheld;              // for good: the candidate synchronises
+    bool unheld;  // for good: the candidate synchronises
     bool paused;
     double call_overhead_s;   // judge's clock, per empty call
     double batch_overhead_s;  // judge's clock, per empty batch

@@ -296,8 +296,8 @@ static int size_round(kg_trial *t, kg_case_times *ct, kg_baseline *b, kg_error *
     return rc;
 }
 
-// Where a lower precision is still right (tf32 for products), which one a candidate works at shows at the sizes that are
-// timed: a library may take other kernels there than for small cases. The baseline must be of that precision.
+// Where a lower precision is still right (tf32 for products), which one a candidate works at shows at the sizes that
+// are timed: a library may take other kernels there than for small cases. The baseline must be of that precision.
 static int precision_at_sizes(kg_trial *t, kg_error *err) {
     for (size_t i = 0; i < t->sizes.n && !t->broken && !kg_trial_failed(t); i++) {
         const kg_case *c = &t->sizes.items[i];

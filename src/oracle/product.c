@@ -13,9 +13,10 @@
 //        by one term. Truncating inputs, as matrix units do with a float32 that is given to them as tf32, errs by at
 //        most u for each factor on average, always towards zero: 2 |value|. Half-precision inputs are exact there and
 //        need none of it: a kernel may round the answer once more before it stores it, |value|. Long products it may
-//        also split into a few pieces and round each piece's sum before adding them, as cuBLAS does by default (PyTorch's
-//        allow_fp16_reduced_precision_reduction and its bf16 twin; seen on an H200 at K = 2048: 0.8 u sqrt(q_n)):
-//        2 sqrt(q_n). Accumulating in half precision errs by about 0.4 n u in the typical output, and is still seen.
+//        also split into a few pieces and round each piece's sum before adding them, as cuBLAS does by default
+//        (PyTorch's allow_fp16_reduced_precision_reduction and its bf16 twin; seen on an H200 at K = 2048: 0.8 u
+//        sqrt(q_n)): 2 sqrt(q_n). Accumulating in half precision errs by about 0.4 n u in the typical output, and is
+//        still seen.
 #include "oracle/product.h"
 
 #include <string.h>

@@ -46,7 +46,7 @@ static const char own_ptx[] =
     // The buffer holds zeros, so this never stores; the compiler cannot know and keeps the loads.
     "DONE:\n    setp.eq.u32 %p2, %r5, 0;\n    @%p2 bra END;\n    st.global.u32 [%d1], %r5;\n"
     "END:\n    ret;\n}\n";
-#define FLUSH_BLOCKS 1056
+#define FLUSH_BLOCKS  1056
 #define FLUSH_THREADS 256
 
 static cuda_rt *rt_of(kg_rt *rt) { return (cuda_rt *)rt; }
