@@ -30,3 +30,10 @@ int kg_ceilings_of(kg_device *d, kg_database *store, bool again, void (*progress
     kg_device_info_free(&i);
     return result;
 }
+
+void kg_ceilings_keep(kg_device *d, kg_database *store, const kg_ceilings *c) {
+    kg_device_info i;
+    if (d->ops->describe(d, &i, NULL)) return;
+    keep(store, &i, c, NULL);
+    kg_device_info_free(&i);
+}

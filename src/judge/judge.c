@@ -36,6 +36,11 @@ void kg_judge_close(kg_judge *j) {
     free(j);
 }
 
+const kg_ceilings *kg_judge_ceilings(const kg_judge *j, bool *raised) {
+    *raised = j->raised;
+    return &j->ceilings;
+}
+
 // ---- notes on the way ------------------------------------------------------------------------------
 
 void kg_trial_progress(const kg_trial *t, const char *fmt, ...) {

@@ -29,6 +29,8 @@ typedef struct kg_judge kg_judge;
 int kg_judge_open(kg_launcher *l, kg_device *d, const kg_ceilings *ceilings, const kg_judge_options *o, kg_judge **out,
                   kg_error *err);
 void kg_judge_close(kg_judge *j);
+// The ceilings it goes by; *raised: they were measured again since the start and are worth keeping.
+const kg_ceilings *kg_judge_ceilings(const kg_judge *j, bool *raised);
 // The record of DESIGN.md (schema 1), whatever happens: a candidate's fault is a verdict. Only a failure that is not
 // the candidate's (device lost for good, out of memory in the judge) returns -1.
 int kg_judge_candidate(kg_judge *j, const kg_candidate *c, json_t **record, kg_error *err);

@@ -14,6 +14,7 @@ typedef struct {
     kg_launcher *launcher;  // its own where it interprets, else the run's
     kg_device *device;      // NULL: not here, and `why` says so
     kg_ceilings ceilings;
+    bool raised;
     kg_judge *judge;  // NULL until the first candidate
     kg_error why;
 } bench;
@@ -146,6 +147,10 @@ int kg_judges_candidate(kg_judges *j, const kg_candidate *c, json_t **record, kg
     }
     bench *b = bench_for(j, c->language, err);
     if (!b || (!b->judge && open_judge(j, b, err)) || kg_judge_candidate(b->judge, c, record, err)) return -1;
+    bool raised;
+    const kg_ceilings *ceilings = kg_judge_ceilings(b->judge, &raised);
+    if (raised && !b->raised && j->o.store) kg_ceilings_keep(b->device, j->o.store, ceilings);
+    b->raised = raised;
     if (b->interpret) label(*record, "triton-interpreter: judged on the CPU for correctness, not timed");
     return 0;
 }

@@ -28,5 +28,7 @@ json_t *kg_record_of_problem(const kg_candidate *c);
 // store may be NULL.
 int kg_ceilings_of(kg_device *d, kg_database *store, bool again, void (*progress)(const char *what, void *ctx),
                    void *ctx, kg_ceilings *out, kg_error *err);
+// Keeps ceilings that were measured on the way. A database that cannot be written says so when the result is added.
+void kg_ceilings_keep(kg_device *d, kg_database *store, const kg_ceilings *c);
 
 #endif

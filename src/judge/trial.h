@@ -62,7 +62,8 @@ struct kg_judge {
     kg_launcher *launcher;
     kg_device *device;
     kg_device_info info;
-    kg_ceilings ceilings;  // borrowed contents
+    kg_ceilings ceilings;  // source is borrowed
+    bool raised;           // measured again in this run
     kg_judge_options o;
     kg_baseline *baseline;  // kept for the next candidate of the same task
 };
@@ -91,6 +92,9 @@ size_t kg_trial_limit(const kg_trial *t, const kg_case *c);
 void kg_trial_arena_bytes(const kg_trial *t, size_t *in_bytes, size_t *out_bytes);
 // Drops timed sizes that do not fit this device (noting them), and those a quick run leaves out.
 void kg_trial_choose_sizes(kg_trial *t);
+
+// raise.c: measures the ceilings again, once a run, and keeps the higher ones. True: they may have changed.
+bool kg_trial_raise_ceilings(kg_trial *t);
 
 // baseline.c: a library's implementation in a session of its own, set up for the task. *out stays the judge's.
 int kg_baseline_get(kg_trial *t, kg_precision precision, kg_baseline **out, kg_error *err);

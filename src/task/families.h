@@ -7,6 +7,8 @@
 #define KG_NORMAL(mean, deviation)   ((kg_fill){KG_FILL_NORMAL, (mean), (deviation)})
 #define KG_UNIFORM(low, high)        ((kg_fill){KG_FILL_UNIFORM, (low), (high)})
 #define KG_INTEGERS(low, high)       ((kg_fill){KG_FILL_INT, (low), (high)})
+// Integers that float32 cannot tell apart, for the dtypes that can (kg_exceeds_float).
+#define KG_BEYOND_FLOAT KG_INTEGERS(1073741825, 1073742024)
 #define KG_OUTLIERS(mean, deviation) ((kg_fill){KG_FILL_OUTLIERS, (mean), (deviation)})
 #define KG_SPECIALS(mean, deviation) ((kg_fill){KG_FILL_SPECIALS, (mean), (deviation)})
 #define KG_LOGSCALE(low, high)       ((kg_fill){KG_FILL_LOGSCALE, (low), (high)})
@@ -17,6 +19,7 @@ kg_tensor kg_tensor_transposed(kg_dtype t, int ndim, const int64_t *shape, int i
 // Every step-th element along the last dimension of a wider contiguous tensor (as x[..., ::step]).
 kg_tensor kg_tensor_stepped(kg_dtype t, int ndim, const int64_t *shape, int64_t step);
 // Dimension i expanded: stride 0 (as x.expand()).
+bool kg_exceeds_float(kg_dtype t);
 kg_tensor kg_tensor_expanded(kg_dtype t, int ndim, const int64_t *shape, int i);
 
 // ---- types ----------------------------------------------------------------------------------------

@@ -53,6 +53,7 @@ static void shapes(kg_cases *b, kg_dtype t) {
     pair(b, DENSE(64), DENSE(64, 31), KG_FACTORS);
     pair(b, DENSE(31, 64), DENSE(64), KG_FACTORS);
     pair(b, DENSE(3, 1, 5, 7), DENSE(4, 7, 6), KG_FACTORS);
+    pair(b, DENSE(4, 5, 7), DENSE(1, 7, 6), KG_FACTORS);
     pair(b, DENSE(2, 3, 17), DENSE(17), KG_FACTORS);
     pair(b, DENSE(17), DENSE(2, 17, 3), KG_FACTORS);
     pair(b, TURNED(65, 129), DENSE(129, 33), KG_FACTORS);
@@ -82,6 +83,10 @@ static void quick(kg_cases *b, kg_dtype only) {
     if (all || only == KG_F16) {
         const kg_dtype t = KG_F16;
         pair(b, DENSE(33, 3), DENSE(3, 17), KG_SPECIALS(0, 1));
+    }
+    if (all || only == KG_BF16) {
+        const kg_dtype t = only == KG_BF16 ? KG_BF16 : KG_F32;
+        pair(b, DENSE(33, 1), DENSE(1, 17), KG_SPECIALS(0, 1));  // one term: no sum at all
     }
 }
 

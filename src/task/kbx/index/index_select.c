@@ -24,6 +24,19 @@ static void add(kg_cases *b, kg_tensor input, int64_t dim, kg_dtype index, int64
     kg_set_tensor(c, b->task, "index", index, 1, &n, KG_INTEGERS(0, (double)(length > 0 ? length - 1 : 0)));
 }
 
+// Every third entry of a longer index.
+static void add_stepped_index(kg_cases *b, int64_t rows, int64_t n) {
+    add(b, kg_tensor_contiguous(KG_F32, KG_SHAPE(rows, 33)), 0, KG_I64, n);
+    kg_set_strided(&b->items[b->n - 1], b->task, "index", kg_tensor_stepped(KG_I64, KG_SHAPE(n), 3),
+                   KG_INTEGERS(0, (double)(rows - 1)));
+}
+
+// Values that float32 cannot hold.
+static void add_beyond_float(kg_cases *b, kg_dtype t) {
+    add(b, kg_tensor_contiguous(t, KG_SHAPE(29, 13)), 0, KG_I64, 31);
+    b->items[b->n - 1].args[0].fill = KG_BEYOND_FLOAT;
+}
+
 static void quick(kg_cases *b) {
     static const kg_dtype others[] = {KG_F16, KG_BF16, KG_F64, KG_I64, KG_I32, KG_U8, KG_BOOL};
 #define F32(...) kg_tensor_contiguous(KG_F32, KG_SHAPE(__VA_ARGS__))
@@ -41,6 +54,10 @@ static void quick(kg_cases *b) {
     add(b, kg_tensor_stepped(KG_F32, KG_SHAPE(33, 65), 2), -1, KG_I32, 129);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         add(b, kg_tensor_contiguous(others[i], KG_SHAPE(67, 33)), 0, i % 2 ? KG_I32 : KG_I64, 41);
+    add_stepped_index(b, 67, 43);
+    add_beyond_float(b, KG_F64);
+    add_beyond_float(b, KG_I32);
+    add_beyond_float(b, KG_I64);
 }
 
 static void full(kg_cases *b) {

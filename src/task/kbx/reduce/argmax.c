@@ -48,8 +48,11 @@ static void quick(kg_cases *b) {
     add(b, F32(129, 65), 1)->args[INPUT].fill = KG_SPECIALS(0, 1);   // nearly every row holds a NaN
     add(b, F32(300, 3), 1)->args[INPUT].fill = KG_SPECIALS(0, 1);    // infinities decide
     add(b, F32(64, 33), 1)->args[INPUT].fill = KG_NORMAL(-1000, 1);  // all negative
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         add(b, kg_tensor_contiguous(others[i], KG_SHAPE(67, 257)), i % 2 ? 0 : 1);
+        if (kg_exceeds_float(others[i]))
+            add(b, kg_tensor_contiguous(others[i], KG_SHAPE(33, 67)), 1)->args[INPUT].fill = KG_BEYOND_FLOAT;
+    }
 }
 
 static void full(kg_cases *b) {

@@ -54,6 +54,9 @@ static void quick(kg_cases *b) {
     add_int(b, F32(300, 2), 1)->args[INPUT].fill = KG_SPECIALS(0.5, 1);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         add_int(b, kg_tensor_contiguous(others[i], KG_SHAPE(17, 1027)), 1);
+    // Sums that neither float32 nor int32 holds.
+    add_int(b, kg_tensor_contiguous(KG_I32, KG_SHAPE(5, 131)), 1)->args[INPUT].fill = KG_BEYOND_FLOAT;
+    add_int(b, kg_tensor_contiguous(KG_I64, KG_SHAPE(5, 131)), 1)->args[INPUT].fill = KG_BEYOND_FLOAT;
     kg_set_dtype(add_int(b, F32(17, 1027), 1), b->task, "dtype", KG_F64);
     kg_set_dtype(add_int(b, kg_tensor_contiguous(KG_F16, KG_SHAPE(17, 1027)), 1), b->task, "dtype", KG_F32);
     kg_set_dtype(add_int(b, kg_tensor_contiguous(KG_I32, KG_SHAPE(17, 129)), 0), b->task, "dtype", KG_F32);
