@@ -47,7 +47,7 @@ int64_t kg_offset(const kg_tensor *t, int64_t logical) {
 
 int kg_broadcast(const kg_tensor *a, const kg_tensor *b, kg_tensor *out) {
     const int ndim = a->ndim > b->ndim ? a->ndim : b->ndim;
-    int64_t shape[KG_MAX_NDIM];
+    int64_t shape[KG_MAX_NDIM] = {0};
     for (int i = 1; i <= ndim; i++) {
         const int64_t x = i <= a->ndim ? a->shape[a->ndim - i] : 1;
         const int64_t y = i <= b->ndim ? b->shape[b->ndim - i] : 1;

@@ -8,7 +8,8 @@
 #include "report/report.h"
 
 typedef struct {
-    const char *task, *device, *format, *output, *db, *baseline, *python, *case_only, *scope, *require, *language, *verdict;
+    const char *task, *device, *format, *output, *db, *baseline, *python, *case_only, *scope, *require;
+    const char *language, *verdict;
     bool no_db, resume, check_only, full, hot, force, help;
     uint64_t seed;  // 0: fresh
     double timeout;

@@ -4,11 +4,11 @@
 
 #include "task/task.h"
 
-#define KG_NORMAL(mean, deviation)   ((kg_fill){KG_FILL_NORMAL, (mean), (deviation)})
-#define KG_UNIFORM(low, high)        ((kg_fill){KG_FILL_UNIFORM, (low), (high)})
-#define KG_INTEGERS(low, high)       ((kg_fill){KG_FILL_INT, (low), (high)})
+#define KG_NORMAL(mean, deviation) ((kg_fill){KG_FILL_NORMAL, (mean), (deviation)})
+#define KG_UNIFORM(low, high)      ((kg_fill){KG_FILL_UNIFORM, (low), (high)})
+#define KG_INTEGERS(low, high)     ((kg_fill){KG_FILL_INT, (low), (high)})
 // Integers that float32 cannot tell apart, for the dtypes that can (kg_exceeds_float).
-#define KG_BEYOND_FLOAT KG_INTEGERS(1073741825, 1073742024)
+#define KG_BEYOND_FLOAT              KG_INTEGERS(1073741825, 1073742024)
 #define KG_OUTLIERS(mean, deviation) ((kg_fill){KG_FILL_OUTLIERS, (mean), (deviation)})
 #define KG_SPECIALS(mean, deviation) ((kg_fill){KG_FILL_SPECIALS, (mean), (deviation)})
 #define KG_LOGSCALE(low, high)       ((kg_fill){KG_FILL_LOGSCALE, (low), (high)})

@@ -14,6 +14,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 import xml.etree.ElementTree as ElementTree
 
@@ -40,8 +41,34 @@ class Cli(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="kgate-cli-")
         self.addCleanup(shutil.rmtree, self.folder, True)
-        self.env = dict(os.environ, KGATE_DB=self.path("results.db"), XDG_CACHE_HOME=self.path("cache"))
+        self.addCleanup(self.leaves_nothing)
+        os.mkdir(self.path("tmp"))
+        self.env = dict(os.environ, KGATE_DB=self.path("results.db"), XDG_CACHE_HOME=self.path("cache"),
+                        TMPDIR=self.path("tmp"))
         self.env.pop("NO_COLOR", None)
+
+    KEEPS_SCRATCH = ()  # tests that kill kgate itself, which then cannot tidy up
+
+    def leaves_nothing(self):
+        """After every test here: no scratch folder, and no process that was given one."""
+        if self._testMethodName not in self.KEEPS_SCRATCH:
+            self.assertEqual(os.listdir(self.path("tmp")), [])
+        deadline = time.monotonic() + 5
+        while (left := self.processes()) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        self.assertEqual(left, [])
+
+    def processes(self):
+        """Command lines of those whose working folder or environment names this test's folder."""
+        found = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/environ", "rb") as e, open(f"/proc/{pid}/cmdline", "rb") as c:
+                    if self.folder.encode() in e.read() + os.fsencode(os.readlink(f"/proc/{pid}/cwd")):
+                        found.append(c.read())
+            except OSError:
+                continue  # gone, or another user's
+        return found
 
     def path(self, name):
         return os.path.join(self.folder, name)
@@ -395,6 +422,7 @@ class Formats(Cli):
 
 class Interrupted(Cli):
     ARGS = ("run", "--check-only", "--format", "jsonl")
+    KEEPS_SCRATCH = ("test_a_killed_run_resumes",)
 
     def start_and_stop(self, after, number):
         with subprocess.Popen([KGATE, *self.ARGS, "list.jsonl"], cwd=self.folder, env=self.env, text=True,

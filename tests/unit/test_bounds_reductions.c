@@ -87,7 +87,7 @@ static void argmax_takes_the_first_and_nan(void **state) {
 
 // ---- softmax ------------------------------------------------------------------------------------------
 static void softmax(const float *x, int n, adder add, float shift, double *y) {
-    float e[1025], most = x[0];
+    float e[1025] = {0}, most = x[0];
     for (int k = 1; k < n; k++) most = fmaxf(most, x[k]);
     for (int k = 0; k < n; k++) e[k] = expf(x[k] - shift * most);
     const float sum = add(e, n);

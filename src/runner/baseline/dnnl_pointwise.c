@@ -124,6 +124,8 @@ static int prepare_binary(dn_plan *p, const char *task, const kg_run_case *c, kg
     const kg_run_tensor *y = kg_baseline_tensor(c, fused ? "other_mul" : "other"), *out = kg_baseline_out(c);
     const kg_run_arg *number = kg_baseline_arg(c, fused ? "other_mul" : "other");
     const double alpha = kg_baseline_float(c, "alpha", 1);
+    // oneDNN adds and multiplies integers as floats, which cannot tell those above 2^24 apart.
+    if (out->desc.dtype == KG_I32) return kg_baseline_refuse(err, "onednn", "exact integers");
     if (x && !y && number && !fused) return with_number(p, b, c, x, number->f, err);
     if (!x || !y || (fused && (!z || alpha != 1))) return kg_baseline_refuse(err, "onednn", "these operands");
     if (x->desc.dtype != y->desc.dtype || x->desc.dtype != out->desc.dtype)

@@ -100,7 +100,7 @@ static int prepare_linear(dn_plan *p, const char *task, const kg_run_case *c, kg
 static int prepare_linear_relu_norm(dn_plan *p, const char *task, const kg_run_case *c, kg_error *err) {
     const kg_run_arg *shape = kg_baseline_arg(c, "normalized_shape");
     void *attr = kg_dnnl_post_eltwise(p, DN_RELU, 0, 0);
-    kg_tensor result;
+    kg_tensor result = {0};
     const int failed = linear(p, c, attr, &result, err);
     p->api.primitive_attr_destroy(attr);
     if (failed) return -1;
@@ -237,7 +237,7 @@ static double time_plan(dn_plan *p, kg_error *err) {
 // PyTorch's layout as it is, or the library's own with reorders around it: whichever is faster here.
 static int prepare_conv(dn_plan *p, const char *task, const kg_run_case *c, kg_error *err) {
     (void)task;
-    conv v;
+    conv v = {0};
     if (read_conv(c, &v, err) || plan_conv(p, &v, true, err)) return -1;
     const double chosen = time_plan(p, err);
     kg_dnnl_plan_reset(p);

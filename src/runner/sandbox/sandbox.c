@@ -30,15 +30,12 @@ int kg_sandbox_enter(const char *scratch, const char *device_kind, char **holds,
     return *holds ? 0 : kg_fail(err, KG_ERR_MEMORY, "sandbox: out of memory");
 }
 
-static void probe_child(int fd) {
+static void probe_child(const char *dir, int fd) {
     char *holds = NULL;
-    char dir[] = "/tmp/kgate-probe-XXXXXX";
-    if (mkdtemp(dir) && kg_sandbox_limits("cpu", 0, NULL) == 0 && kg_sandbox_enter(dir, "cpu", &holds, NULL) == 0 &&
-        holds) {
+    if (kg_sandbox_limits("cpu", 0, NULL) == 0 && kg_sandbox_enter(dir, "cpu", &holds, NULL) == 0 && holds) {
         ssize_t n = write(fd, holds, strlen(holds));
         (void)n;
     }
-    rmdir(dir);
     _exit(0);
 }
 
@@ -46,14 +43,23 @@ static void probe_child(int fd) {
 char *kg_sandbox_probe(void) {
     int fds[2];
     kg_text t = {0};
-    if (pipe(fds)) return kg_strdup("[]");
+    const char *tmp = getenv("TMPDIR");
+    char *dir = kg_format("%s/kgate-probe-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    if (!mkdtemp(dir) || pipe(fds)) {
+        rmdir(dir);
+        free(dir);
+        return kg_strdup("[]");
+    }
     pid_t child = fork();
-    if (child == 0) probe_child(fds[1]);
+    if (child == 0) probe_child(dir, fds[1]);
     close(fds[1]);
     char buffer[512];
     ssize_t n;
     while (child > 0 && (n = read(fds[0], buffer, sizeof buffer)) > 0) kg_text_add_bytes(&t, buffer, (size_t)n);
     close(fds[0]);
     if (child > 0) waitpid(child, NULL, 0);
+    // Not the child's to remove: it sees the file system that the sandbox shows it.
+    rmdir(dir);
+    free(dir);
     return t.len ? t.data : kg_strdup("[]");
 }

@@ -166,7 +166,9 @@ static int oracle(const kg_call *call, kg_ref *ref) {
 static double reach(const kg_task *t, const kg_case *c) {
     (void)t;
     const kg_tensor *in = &c->args[INPUT].tensor;
-    return c->args[TRAINING].i && in->shape[1] ? 2 * (double)(kg_numel(in) / in->shape[1]) : 1;
+    if (!c->args[TRAINING].i || !in->shape[1]) return 1;
+    const int64_t values = kg_numel(in) / in->shape[1];  // of one channel
+    return 2 * (double)values;
 }
 
 static void work(const kg_task *t, const kg_case *c, kg_work *w) {

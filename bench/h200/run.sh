@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# Everything the claims about an H200 rest on, in one call. On the GPU machine, from the root of a checkout:
+#     bench/h200/run.sh KGATE CANDIDATES.jsonl OUTDIR
+# KGATE: the program of `make dist`. CANDIDATES.jsonl: machine-written kernels with recorded verdicts. Needs nvcc, ncu and a
+# python3 with torch and Triton. Writes one text file a question into OUTDIR, and prints them.
+set -u
+kgate=$1 candidates=$2 out=$3
+export KGATE_DB=$out/kgate.db PYTHONUNBUFFERED=1
+run() { timeout "$1" "$kgate" "${@:2}"; }
+section() { echo; echo "== $1"; }
+
+{
+    date -u
+    nvidia-smi --query-gpu=name,driver_version,temperature.gpu,power.limit --format=csv,noheader
+    run 120 device measure --device cuda
+} 2>&1 | tee "$out/ceilings.txt"
+
+{
+    section "clocks: hand-written event pair, CUPTI, ncu, kgate"
+    cupti=/usr/local/cuda/extras/CUPTI
+    export LD_LIBRARY_PATH=$cupti/lib64:${LD_LIBRARY_PATH:-}
+    nvcc -O2 -arch=native -I include -I $cupti/include -L $cupti/lib64 bench/clocks/clocks.cu -lcupti -o "$out/clocks" &&
+        timeout 60 "$out/clocks"
+    echo "ncu gpu__time_duration, three calls a size, us:"
+    timeout 90 ncu --clock-control none --metrics gpu__time_duration.sum --kernel-name relu_plain "$out/clocks" --once 2>&1 |
+        awk '/gpu__time/ {print $3}' | xargs -n3
+    rm -f "$out/clocks"
+    run 90 run --device cuda --cases full --baseline bench/clocks/relu_plain.cu bench/clocks/relu_plain.cu --format jsonl -o "$out/aa.jsonl"
+    python3 - "$out/aa.jsonl" <<'P'
+import json, sys
+r = json.loads(open(sys.argv[1]).read()); p = r["performance"]
+print("kgate, the same kernel as candidate and as baseline: %s, LRE %.4f %s" % (r["verdict"], p["lre"], p["lre_ci"]))
+print(p["calibration"])
+for c in p["cases"]:
+    print("%-16s %8.2f us [%.2f, %.2f]  LRE %.3f [%.3f, %.3f]" % (c["case"], c["time_us"], *c["ci_us"], c["lre"], *c["lre_ci"]))
+P
+} 2>&1 | tee "$out/clocks.txt"
+
+{
+    section "examples"
+    run 200 run --device auto examples/triton examples/cuda examples/python --format jsonl -o "$out/examples.jsonl"
+    run 20 results --limit 20
+} 2>&1 | tee "$out/examples.txt"
+
+{
+    section "faults"
+    timeout 150 python3 bench/faults/faults.py "$kgate" cuda
+} 2>&1 | tee "$out/faults.txt"
+
+{
+    section "candidates, the whole schema"
+    run 330 run --device cuda "$candidates" --timeout 30 --format jsonl -o "$out/candidates.jsonl"
+    python3 bench/candidates/compare.py "$candidates" "$out/candidates.jsonl"
+} 2>&1 | tee "$out/candidates.txt"
+
+{
+    section "candidates, --scope f32,bf16,contiguous,nonempty,finite"
+    run 330 run --device cuda "$candidates" --timeout 30 --scope f32,bf16,contiguous,nonempty,finite --format jsonl -o "$out/scoped.jsonl"
+    python3 bench/candidates/compare.py "$candidates" "$out/scoped.jsonl"
+} 2>&1 | tee "$out/scoped.txt"
+
+{
+    section "ten runs of one kernel"
+    timeout 120 python3 bench/spread/spread.py 10 "$kgate" run --device cuda examples/cuda/softmax_fast.cu
+} 2>&1 | tee "$out/spread.txt"
