@@ -36,9 +36,13 @@ static int eltwise_step(dn_plan *p, int alg, const unary *f, const dn_md *md, co
     return 0;
 }
 
+// oneDNN computes with integers as floats, which cannot tell those above 2^24 apart.
+static int inexact(kg_error *err) { return kg_baseline_refuse(err, "onednn", "integers, exactly"); }
+
 static int eltwise(dn_plan *p, const kg_run_tensor *x, const kg_run_tensor *y, const unary *f, kg_error *err) {
     kg_tensor from = x->desc, to = y->desc;
     if (from.dtype != to.dtype) return kg_baseline_refuse(err, "onednn", "change of dtype in an elementwise function");
+    if (from.dtype == KG_I32) return inexact(err);
     if (kg_is_contiguous(&from) && kg_is_contiguous(&to)) from = flat(&from), to = flat(&to);
     dn_md src, dst;
     if (kg_dnnl_describe(p, &from, &src, err) || kg_dnnl_describe(p, &to, &dst, err)) return -1;
@@ -124,8 +128,7 @@ static int prepare_binary(dn_plan *p, const char *task, const kg_run_case *c, kg
     const kg_run_tensor *y = kg_baseline_tensor(c, fused ? "other_mul" : "other"), *out = kg_baseline_out(c);
     const kg_run_arg *number = kg_baseline_arg(c, fused ? "other_mul" : "other");
     const double alpha = kg_baseline_float(c, "alpha", 1);
-    // oneDNN adds and multiplies integers as floats, which cannot tell those above 2^24 apart.
-    if (out->desc.dtype == KG_I32) return kg_baseline_refuse(err, "onednn", "exact integers");
+    if (out->desc.dtype == KG_I32) return inexact(err);
     if (x && !y && number && !fused) return with_number(p, b, c, x, number->f, err);
     if (!x || !y || (fused && (!z || alpha != 1))) return kg_baseline_refuse(err, "onednn", "these operands");
     if (x->desc.dtype != y->desc.dtype || x->desc.dtype != out->desc.dtype)
