@@ -33,6 +33,9 @@ void kg_candidate_from_stream(FILE *f, const char *task, kg_language language, k
 // task: the override, NULL for none. name: what the stem is taken from, NULL when there is no name.
 void kg_candidate_finish(kg_candidate *c, const char *task, kg_language language, const char *name);
 
+// A file or a pipe; a pipe that stays silent for some seconds is given up (ETIMEDOUT). NULL and errno on failure.
+FILE *kg_open_pipe(const char *path);
+
 // ---- lines.c
 typedef struct kg_lines kg_lines;
 // Owns f. name: what the paths of its candidates start with. only: the one line wanted, 0 for all.

@@ -53,7 +53,7 @@ static int trouble(const char *path, kg_code code, const char *why, kg_candidate
 
 // A list to read on, or a candidate that says why not.
 static int open_list(kg_candidate_source *s, const char *path, size_t only, bool listed, kg_candidate *out) {
-    FILE *f = fopen(path, "re");
+    FILE *f = kg_open_pipe(path);
     if (f) {
         s->lines = kg_lines_open(f, path, only);
         return 0;

@@ -279,6 +279,17 @@ static void say_violations(const target *t, kg_check *out) {
     }
 }
 
+// State is no output, but writing past it is as wrong.
+static int state_guards_hold(const kg_check_request *r, kg_check *out, kg_error *err) {
+    for (int i = 0; i < r->c->n_args; i++) {
+        if (r->task->params[i].role != KG_STATE || !r->layout->args[i].present) continue;
+        target t = {.name = r->task->params[i].name, .place = &r->layout->args[i]};
+        if (guards_hold(r, &t, &out->guard_broken, err)) return -1;
+        say_violations(&t, out);
+    }
+    return 0;
+}
+
 int kg_check_outputs(const kg_check_request *r, kg_check *out, kg_error *err) {
     memset(out, 0, sizeof *out);
     target list[KG_MAX_OUTS + KG_MAX_ARGS];
@@ -292,6 +303,7 @@ int kg_check_outputs(const kg_check_request *r, kg_check *out, kg_error *err) {
         if (!rc) say_violations(&list[i], out);
     }
     kg_inputs_free(in);
+    if (!rc) rc = state_guards_hold(r, out, err);
     return rc ? -1 : 0;
 }
 

@@ -10,6 +10,11 @@
 #include "judge/scope.h"
 #include "judge/trial.h"
 
+static uint64_t fresh(void) {
+    uint64_t v;
+    return getrandom(&v, sizeof v, 0) == (ssize_t)sizeof v ? v : (uint64_t)(kg_now() * 1e9);
+}
+
 int kg_judge_open(kg_launcher *l, kg_device *d, const kg_ceilings *ceilings, const kg_judge_options *o, kg_judge **out,
                   kg_error *err) {
     kg_judge *j = kg_alloc(sizeof *j);
@@ -18,8 +23,8 @@ int kg_judge_open(kg_launcher *l, kg_device *d, const kg_ceilings *ceilings, con
     j->ceilings = *ceilings;
     j->o = *o;
     if (!j->o.baseline) j->o.baseline = "auto";
-    if (!j->o.seed && getrandom(&j->o.seed, sizeof j->o.seed, 0) != (ssize_t)sizeof j->o.seed)
-        j->o.seed = (uint64_t)(kg_now() * 1e9);
+    if (!j->o.seed) j->o.seed = fresh();
+    j->secret = fresh();
     j->o.seed &= INT64_MAX;  // JSON integers are signed
     if (d->ops->describe(d, &j->info, err)) {
         free(j);
@@ -81,6 +86,11 @@ uint64_t kg_trial_seed(const kg_trial *t, const kg_case *c, uint64_t call) {
     uint64_t h = 0xcbf29ce484222325u;  // FNV-1a over the case's name
     for (const char *p = c->name; *p; p++) h = (h ^ (unsigned char)*p) * 0x100000001b3u;
     kg_philox r = kg_philox4x32(t->seed, h, call);
+    return (uint64_t)r.v[0] << 32 | r.v[1];
+}
+
+uint64_t kg_trial_secret(const kg_trial *t, uint64_t counter) {
+    kg_philox r = kg_philox4x32(t->judge->secret, t->n_results, counter);
     return (uint64_t)r.v[0] << 32 | r.v[1];
 }
 

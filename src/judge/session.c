@@ -62,7 +62,9 @@ static int receive(kg_session *s, double timeout_s, json_t **answer, kg_error *e
         if (json_is_true(json_object_get(*answer, "ok"))) return 0;
         const char *text = json_string_value(json_object_get(*answer, "error"));
         const char *fault = json_string_value(json_object_get(*answer, "fault"));
-        kg_code code = fault && strcmp(fault, "runner") == 0 ? KG_ERR_CANNOT : KG_ERR_CANDIDATE;
+        // Once a candidate is in the process, the blame it shifts is its own.
+        bool ours = fault && strcmp(fault, "runner") == 0 && !s->task;
+        kg_code code = ours ? KG_ERR_CANNOT : KG_ERR_CANDIDATE;
         kg_fail(err, code, "%s", text ? text : "the runner refused without saying why");
         json_decref(*answer);
         *answer = NULL;
@@ -259,6 +261,7 @@ static int fill_slot(kg_session *s, uint64_t seed, int slot, kg_error *err) {
 }
 
 int kg_session_fill(kg_session *s, uint64_t seed, int first, int n, kg_error *err) {
+    kg_session_pause(s);  // no thread of the candidate sees values before it is called on them
     for (int slot = first; slot < first + n; slot++)
         if (fill_slot(s, seed, slot, err)) return -1;
     return s->device->ops->finish(s->device, err);
@@ -303,6 +306,7 @@ int kg_session_call(kg_session *s, int slot, int n, kg_error *err) {
 
 int kg_session_check(kg_session *s, const uint64_t *seeds, int n_seeds, int slot, bool full, kg_check *out,
                      kg_error *err) {
+    kg_session_pause(s);
     kg_check_request r = {s->task, s->c, &s->layout, s->in, s->out, slot, seeds, n_seeds, s->native, full};
     return kg_check_outputs(&r, out, err);
 }
@@ -386,12 +390,13 @@ static bool wait_done(kg_session *s) {
     }
 }
 
-// Opens the gate and clocks until the batch's last write; then takes the runner's account.
+// Opens the gate and clocks until the runner's account of the batch has come. The last write of the queue alone would
+// not do: on the CPU the runner's own process makes it, and may make it early.
 static int release(kg_session *s, int calls, kg_batch *out, kg_error *err) {
+    resume(s);
     double start = kg_now();
     kg_control_set(&s->control->go, s->seq);
     bool late = !wait_done(s);
-    out->judge_s = kg_now() - start;
     json_t *answer = NULL;
     // A batch that never ends: the answer will not come either, unless the process died or the call failed.
     if (receive(s, late ? 0.5 : s->o.timeout_s, &answer, err)) {
@@ -399,6 +404,9 @@ static int release(kg_session *s, int calls, kg_batch *out, kg_error *err) {
             kg_fail(err, KG_ERR_TIMEOUT, "%d calls did not end within %.3g s", calls, s->o.timeout_s);
         return -1;
     }
+    out->judge_s = kg_now() - start;
+    // Still until it is next asked: nothing is finished behind our back while its outputs are looked at.
+    kg_session_pause(s);
     int rc = late ? kg_fail(err, KG_ERR_CANDIDATE, "the batch's last write never came")
                   : read_times(answer, calls, out, err);
     json_decref(answer);
@@ -449,6 +457,7 @@ static int touch(kg_session *s, kg_error *err) {
     const kg_fill zero = {.kind = KG_FILL_ZERO};
     kg_arena_info in = s->device->ops->arena_info(s->in);
     kg_extent e = {0, KG_U8, (int64_t)(in.bytes < 4096 ? in.bytes : 4096)};
+    kg_session_pause(s);
     return s->device->ops->fill(s->in, e, &zero, 0, err) || s->device->ops->finish(s->device, err) ? -1 : 0;
 }
 

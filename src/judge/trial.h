@@ -64,6 +64,7 @@ struct kg_judge {
     kg_device_info info;
     kg_ceilings ceilings;  // source is borrowed
     bool raised;           // measured again in this run
+    uint64_t secret;       // decides what is looked at; never written anywhere
     kg_judge_options o;
     kg_baseline *baseline;  // kept for the next candidate of the same task
 };
@@ -79,6 +80,9 @@ void kg_trial_find_precision(kg_trial *t);
 
 // Seed of call `call` of a case: the same for candidate, baseline and replay.
 uint64_t kg_trial_seed(const kg_trial *t, const kg_case *c, uint64_t call);
+
+// A number that even who knows the run's seed cannot foresee.
+uint64_t kg_trial_secret(const kg_trial *t, uint64_t counter);
 
 // correctness.c: all cases, each called at least twice on different values.
 int kg_trial_correctness(kg_trial *t, kg_error *err);

@@ -202,8 +202,8 @@ TIMED_LARGE = {
     "unseen_batches": kernel("const int n = batch_number(out); if (n < 3 || n > 6) return work(in, out);"
                              "floor_time(out); return 0;"),
 }
-# What the judge of today lets through: reported, and skipped until it is closed.
-OPEN = {"late_thread", "patched_clock_but_every_fourth", "early_done", "unseen_batches"}
+# Holes that are known and not closed yet would stand here, and be skipped.
+OPEN = set()
 
 # Right on every case, and nothing to hide.
 HONEST = {
@@ -272,8 +272,8 @@ ATTACKS = {name: kernel(THIRD % body) for name, body in {
     "overwrites_the_page": "for (int i = 0; i < 32; i++) page()[i] = 0xdeadbeef; raise(SIGSEGV);",
     "blames_the_runner": r'say("{\"ok\":false,\"error\":\"the device is gone\",\"fault\":\"runner\"}");',
 }.items()}
-# Today the last one makes the judge give up (exit 3, no record) instead of the candidate.
-OPEN_ATTACKS = {"blames_the_runner"}
+# As OPEN above.
+OPEN_ATTACKS = set()
 
 WRONG = {
     "zeros": kernel("for (int64_t i = 0; i < kg_elements(out); i++) kg_put(out, i, 0); return 0;"),
