@@ -183,6 +183,7 @@ void kg_session_close(kg_session *s) {
 const char *kg_session_sandbox(const kg_session *s) { return s->sandbox; }
 const char *kg_session_entry(const kg_session *s) { return s->entry; }
 const char *kg_session_scratch(const kg_session *s) { return s->scratch; }
+bool kg_session_is_python(const kg_session *s) { return s->python; }
 bool kg_session_alive(const kg_session *s) { return s->pid != 0; }
 bool kg_session_synchronises(const kg_session *s) { return s->unheld; }
 

@@ -73,6 +73,7 @@ bool kg_session_synchronises(const kg_session *s);
 // Stops the runner's processes until it is next asked for something: neither its threads that still spin nor work
 // hidden in the background disturb what another session times.
 void kg_session_pause(kg_session *s);
+bool kg_session_is_python(const kg_session *s);
 bool kg_session_alive(const kg_session *s);
 const char *kg_session_scratch(const kg_session *s);
 // Stateful tasks: zeroes the state of every slot and lets the callable start afresh.
