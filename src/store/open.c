@@ -117,6 +117,14 @@ static int check_schema(kg_database *s, int64_t *version, kg_error *err) {
     return 0;
 }
 
+// One transaction, so that the three readings are of one moment: another process may be making the schema.
+static int look_at_schema(kg_database *s, int64_t *version, kg_error *err) {
+    if (kg_store_exec(s, "BEGIN", "reading it", err)) return -1;
+    int failed = check_schema(s, version, err);
+    sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+    return failed;
+}
+
 // Two processes may open a new database at once: the second finds the schema made when it gets the lock.
 static int create_schema(kg_database *s, kg_error *err) {
     int64_t version = 0;
@@ -140,7 +148,7 @@ static int use_wal(kg_database *s, kg_error *err) {
 static int prepare_file(kg_database *s, bool read_only, kg_error *err) {
     int64_t version = 0;
     sqlite3_busy_timeout(s->db, BUSY_MS);
-    if (check_schema(s, &version, err)) return -1;
+    if (look_at_schema(s, &version, err)) return -1;
     if (read_only) return version ? 0 : kg_fail(err, KG_ERR_CANNOT, "database %s: holds no results yet", s->path);
     if (sqlite3_db_readonly(s->db, "main"))
         return kg_fail(err, KG_ERR_CANNOT,
