@@ -4,6 +4,8 @@
 
 #include "report/internal.h"
 
+#define NOTE_LINES 3  // a reason needs its numbers; more than this is explain's
+
 // Widths are fixed so that rows need not wait for each other. They and seven blanks make 100.
 static const struct {
     const char *title;
@@ -67,7 +69,7 @@ static void keep_note(table *t, const json_t *r) {
     char *name = kg_safe(path ? path : "-"), *head = kg_shorten_middle(name, 30);
     char *line = kg_format("%s %s: %s", verdict, head, why), *safe = kg_safe(line);
     t->notes = kg_realloc(t->notes, (t->n_notes + 1) * sizeof *t->notes);
-    t->notes[t->n_notes++] = kg_shorten_end(safe, KG_WIDTH);
+    t->notes[t->n_notes++] = kg_shorten_end(safe, NOTE_LINES * KG_WIDTH);
     free(safe);
     free(line);
     free(head);
@@ -123,12 +125,14 @@ static int close_table(void *self) {
     table *t = self;
     if (t->n_notes) fputc('\n', t->to);
     for (size_t i = 0; i < t->n_notes; i++) {
-        fprintf(t->to, "%s\n", t->notes[i]);
+        kg_wrap(t->to, 0, "%s", t->notes[i]);
         free(t->notes[i]);
     }
     if (t->rows) {
         fputc('\n', t->to);
         print_summary(t);
+        if (t->n_notes)
+            fprintf(t->to, "`kgate explain FILE` says all about one, with the command that repeats a wrong case.\n");
     }
     free(t->notes);
     free(t);
