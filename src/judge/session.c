@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "judge/check.h"
+#include "judge/cputime.h"
 #include "judge/layout.h"
 #include "measure/measure.h"
 #include "runner/protocol.h"
@@ -394,6 +395,7 @@ static bool wait_done(kg_session *s) {
 // Opens the gate and clocks until the runner's account of the batch has come. The last write of the queue alone would
 // not do: on the CPU the runner's own process makes it, and may make it early.
 static int release(kg_session *s, int calls, kg_batch *out, kg_error *err) {
+    double cpu = kg_cpu_seconds(s->pid), pressure = kg_cpu_pressure_seconds();
     resume(s);
     double start = kg_now();
     kg_control_set(&s->control->go, s->seq);
@@ -406,6 +408,8 @@ static int release(kg_session *s, int calls, kg_batch *out, kg_error *err) {
         return -1;
     }
     out->judge_s = kg_now() - start;
+    out->cpu_s = kg_cpu_seconds(s->pid) - cpu;
+    out->pressure_s = kg_cpu_pressure_seconds() - pressure;
     // Still until it is next asked: nothing is finished behind our back while its outputs are looked at.
     kg_session_pause(s);
     int rc = late ? kg_fail(err, KG_ERR_CANDIDATE, "the batch's last write never came")

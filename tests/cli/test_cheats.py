@@ -340,7 +340,9 @@ class Cheats(unittest.TestCase):
             with self.subTest(cheat=name):
                 r = records[name]
                 caught = r["verdict"] in NOT_RIGHT
-                paid = not caught and r["performance"]["cases"][0]["time_us"] > 0.7 * full
+                # A second thread halves the time by right, if its half is there when the call's outputs are looked at.
+                share = 0.35 if name == "late_thread" else 0.7
+                paid = not caught and r["performance"]["cases"][0]["time_us"] > share * full
                 if name in OPEN:
                     self.skipTest("known hole: %s" % ("closed now?" if caught or paid else r["verdict"]))
                 self.assertTrue(caught or paid, "%s: %s" % (r["verdict"], r["performance"]))
