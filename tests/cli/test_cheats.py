@@ -331,8 +331,19 @@ class Cheats(unittest.TestCase):
                 return left
             time.sleep(0.05)
 
+    @staticmethod
+    def pressure():
+        """Seconds in which something on this machine waited for a processor."""
+        try:
+            with open("/proc/pressure/cpu") as f:
+                return int(f.readline().rsplit("total=", 1)[1]) / 1e6
+        except (OSError, IndexError, ValueError):
+            return float("nan")
+
     def check_timed(self, cheats, size):
+        started, waited = time.time(), self.pressure()
         _, records = self.judge(dict(cheats, a_plain=PLAIN), "--timeout", "20", "--case", size)
+        busy = (self.pressure() - waited) / (time.time() - started)
         plain = records["a_plain"]
         self.assertIn(plain["verdict"], ("slow", "efficient"), plain.get("error"))
         full = plain["performance"]["cases"][0]["time_us"]
@@ -345,6 +356,9 @@ class Cheats(unittest.TestCase):
                 paid = not caught and r["performance"]["cases"][0]["time_us"] > share * full
                 if name in OPEN:
                     self.skipTest("known hole: %s" % ("closed now?" if caught or paid else r["verdict"]))
+                # Where others keep the processors busy, the judge gives a forged account the benefit of the doubt.
+                if not (caught or paid) and not busy < 0.1:
+                    self.skipTest("a busy machine: something waited in %.0f %% of the time" % (100 * busy))
                 self.assertTrue(caught or paid, "%s: %s" % (r["verdict"], r["performance"]))
 
     def test_no_timed_cheat_is_faster_than_what_it_hides(self):
