@@ -202,8 +202,9 @@ TIMED_LARGE = {
     "unseen_batches": kernel("const int n = batch_number(out); if (n < 3 || n > 6) return work(in, out);"
                              "floor_time(out); return 0;"),
 }
-# Holes that are known and not closed yet would stand here, and be skipped.
-OPEN = set()
+# Holes that are known and not closed yet: reported, and skipped. On the CPU only the first and the last batch are looked at,
+# because a look disturbs the batches after it (src/judge/timing.c).
+OPEN = {"unseen_batches"}
 
 # Right on every case, and nothing to hide.
 HONEST = {
