@@ -67,7 +67,7 @@ static const kg_case_result *worst_of(const kg_trial *t) {
     return w;
 }
 
-static json_t *correctness_part(const kg_trial *t, const kg_verdict *v) {
+static json_t *correctness_part(const kg_trial *t) {
     json_t *o = json_object(), *worst = json_object();
     size_t failed = kg_trial_failed(t);
     set(o, "ok", t->n_results && !t->broken ? json_boolean(failed == 0) : failed ? json_false() : json_null());
@@ -87,7 +87,6 @@ static json_t *correctness_part(const kg_trial *t, const kg_verdict *v) {
     }
     set(o, "worst", w ? worst : json_null());
     if (!w) json_decref(worst);
-    (void)v;
     return o;
 }
 
@@ -171,7 +170,7 @@ json_t *kg_trial_record(const kg_trial *t, const char *started, double seconds) 
     set(o, "class", text(v.class_name));
     set(o, "error", text(t->broken));
     set(o, "build", build_part(t));
-    set(o, "correctness", t->task ? correctness_part(t, &v) : json_null());
+    set(o, "correctness", t->task ? correctness_part(t) : json_null());
     set(o, "integrity", integrity_part(t));
     if (t->judge->o.scope) set(o, "scope", text(t->judge->o.scope));
     set(o, "performance", t->task ? performance_part(t, &v) : json_null());
