@@ -1,21 +1,24 @@
 #!/usr/bin/env bash
 # Everything the claims about an H200 rest on, in one call. On the GPU machine, from the root of a checkout:
-#     bench/h200/run.sh KGATE CANDIDATES.jsonl OUTDIR
+#     bench/h200/run.sh KGATE CANDIDATES.jsonl OUTDIR [ceilings|clocks|examples|spread|faults|candidates|scoped ...]
 # KGATE: the program of `make dist`. CANDIDATES.jsonl: machine-written kernels with recorded verdicts. Needs nvcc, ncu and a
 # python3 with torch and Triton. Writes one text file a question into OUTDIR, and prints them.
 set -u
 kgate=$1 candidates=$2 out=$3
+shift 3
+questions=${*:-ceilings clocks examples spread faults candidates scoped}
 export KGATE_DB=$out/kgate.db PYTHONUNBUFFERED=1
 run() { timeout "$1" "$kgate" "${@:2}"; }
+wanted() { [[ " $questions " == *" $1 "* ]]; }
 section() { echo; echo "== $1"; }
 
-{
+wanted ceilings && {
     date -u
     nvidia-smi --query-gpu=name,driver_version,temperature.gpu,power.limit --format=csv,noheader
     run 120 device measure --device cuda
 } 2>&1 | tee "$out/ceilings.txt"
 
-{
+wanted clocks && {
     section "clocks: hand-written event pair, CUPTI, ncu, kgate"
     cupti=/usr/local/cuda/extras/CUPTI
     export LD_LIBRARY_PATH=$cupti/lib64:${LD_LIBRARY_PATH:-}
@@ -36,30 +39,30 @@ for c in p["cases"]:
 P
 } 2>&1 | tee "$out/clocks.txt"
 
-{
+wanted examples && {
     section "examples"
     run 200 run --device auto examples/triton examples/cuda examples/python --format jsonl -o "$out/examples.jsonl"
     run 20 results --limit 20
 } 2>&1 | tee "$out/examples.txt"
 
-{
+wanted spread && {
+    section "ten runs of one kernel"
+    timeout 120 python3 bench/spread/spread.py 10 "$kgate" run --device cuda examples/cuda/softmax_fast.cu
+} 2>&1 | tee "$out/spread.txt"
+
+wanted faults && {
     section "faults"
     timeout 150 python3 bench/faults/faults.py "$kgate" cuda
 } 2>&1 | tee "$out/faults.txt"
 
-{
+wanted candidates && {
     section "candidates, the whole schema"
     run 330 run --device cuda "$candidates" --timeout 30 --format jsonl -o "$out/candidates.jsonl"
     python3 bench/candidates/compare.py "$candidates" "$out/candidates.jsonl"
 } 2>&1 | tee "$out/candidates.txt"
 
-{
+wanted scoped && {
     section "candidates, --scope f32,bf16,contiguous,nonempty,finite"
     run 330 run --device cuda "$candidates" --timeout 30 --scope f32,bf16,contiguous,nonempty,finite --format jsonl -o "$out/scoped.jsonl"
     python3 bench/candidates/compare.py "$candidates" "$out/scoped.jsonl"
 } 2>&1 | tee "$out/scoped.txt"
-
-{
-    section "ten runs of one kernel"
-    timeout 120 python3 bench/spread/spread.py 10 "$kgate" run --device cuda examples/cuda/softmax_fast.cu
-} 2>&1 | tee "$out/spread.txt"

@@ -45,6 +45,12 @@ int kg_launcher_open(const kg_launcher_options *o, kg_launcher **out, kg_error *
     return 0;
 }
 
+// See placement.h; who set it themselves is left alone. NULL: nothing to add.
+static char *bound_threads(void) {
+    static char bind[] = "OMP_PROC_BIND=true";
+    return getenv("OMP_PROC_BIND") ? NULL : bind;
+}
+
 // ---- native runners -----------------------------------------------------------------------------
 static int socket_pair(int pair[2], kg_error *err) {
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0) return 0;
@@ -56,7 +62,7 @@ static int spawn_native(kg_launcher *l, const char *scratch, int theirs, int *pi
     char *output = kg_format("%s/output.log", scratch);
     char *tmp = kg_format("TMPDIR=%s", scratch), *cache = kg_format("CUDA_CACHE_PATH=%s", scratch);
     int log = open(output, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
-    char *argv[] = {program, NULL}, *env[] = {tmp, cache, NULL};
+    char *argv[] = {program, NULL}, *env[] = {tmp, cache, bound_threads(), NULL};
     kg_process p = {.argv = argv, .env = env, .folder = scratch, .out = log, .control = theirs};
     int failed =
         log < 0 ? kg_fail(err, KG_ERR_CANNOT, "%s: %s", output, strerror(errno)) : kg_process_start(&p, pid, err);
@@ -74,7 +80,9 @@ static int start_zygote(kg_launcher *l, int theirs, kg_error *err) {
     // -u -B: nothing is buffered or written beside the scripts.
     char *argv[] = {l->python, "-uB", script, "--lib", lib, "--control-fd", "3", l->interpret ? "--interpret" : NULL,
                     NULL};
-    kg_process p = {.argv = argv, .out = l->zygote_log, .control = theirs, .search_path = true, .ends_itself = true};
+    char *env[] = {bound_threads(), NULL};
+    kg_process p = {
+        .argv = argv, .env = env, .out = l->zygote_log, .control = theirs, .search_path = true, .ends_itself = true};
     kg_error why = {0};
     int failed = kg_process_start(&p, &l->zygote_pid, &why);
     if (failed) kg_fail(err, KG_ERR_CANNOT, "no Python: %s: install it or name one with --python", why.text);

@@ -53,11 +53,10 @@ int kg_session_call(kg_session *s, int slot, int n, kg_error *err);
 
 typedef struct {
     int calls;
-    double *times;      // per call, as the runner says; owned
-    double judge_s;     // release to the account's coming, by the judge's clock
-    double cpu_s;       // processor time that the runner used meanwhile; NAN when it cannot be told
-    double pressure_s;  // of that time, how long some thread of this machine waited for a processor; NAN unknown
-    double host_s;      // enqueueing, per call, as the runner says
+    double *times;    // per call, as the runner says; owned
+    double judge_s;   // release to the account's coming, by the judge's clock
+    double waited_s;  // of that time, what its thread and ours waited for a processor; NAN unknown
+    double host_s;    // enqueueing, per call, as the runner says
     bool held;
 } kg_batch;
 // One batch of `calls` calls on slots 0..calls-1; the inputs get the values of `seed` behind the hold. Tries held

@@ -202,10 +202,6 @@ TIMED_LARGE = {
     "unseen_batches": kernel("const int n = batch_number(out); if (n < 3 || n > 6) return work(in, out);"
                              "floor_time(out); return 0;"),
 }
-# Holes that are known and not closed yet: reported, and skipped. On the CPU only the first and the last batch are looked at,
-# because a look disturbs the batches after it (src/judge/timing.c).
-OPEN = {"unseen_batches"}
-
 # Right on every case, and nothing to hide.
 HONEST = {
     "threads_that_are_waited_for": kernel(
@@ -273,9 +269,6 @@ ATTACKS = {name: kernel(THIRD % body) for name, body in {
     "overwrites_the_page": "for (int i = 0; i < 32; i++) page()[i] = 0xdeadbeef; raise(SIGSEGV);",
     "blames_the_runner": r'say("{\"ok\":false,\"error\":\"the device is gone\",\"fault\":\"runner\"}");',
 }.items()}
-# As OPEN above.
-OPEN_ATTACKS = set()
-
 WRONG = {
     "zeros": kernel("for (int64_t i = 0; i < kg_elements(out); i++) kg_put(out, i, 0); return 0;"),
     "constant": kernel("for (int64_t i = 0; i < kg_elements(out); i++) kg_put(out, i, 0.4); return 0;"),
@@ -332,19 +325,8 @@ class Cheats(unittest.TestCase):
                 return left
             time.sleep(0.05)
 
-    @staticmethod
-    def pressure():
-        """Seconds in which something on this machine waited for a processor."""
-        try:
-            with open("/proc/pressure/cpu") as f:
-                return int(f.readline().rsplit("total=", 1)[1]) / 1e6
-        except (OSError, IndexError, ValueError):
-            return float("nan")
-
     def check_timed(self, cheats, size):
-        started, waited = time.time(), self.pressure()
         _, records = self.judge(dict(cheats, a_plain=PLAIN), "--timeout", "20", "--case", size)
-        busy = (self.pressure() - waited) / (time.time() - started)
         plain = records["a_plain"]
         self.assertIn(plain["verdict"], ("slow", "efficient"), plain.get("error"))
         full = plain["performance"]["cases"][0]["time_us"]
@@ -355,11 +337,6 @@ class Cheats(unittest.TestCase):
                 # A second thread halves the time by right, if its half is there when the call's outputs are looked at.
                 share = 0.35 if name == "late_thread" else 0.7
                 paid = not caught and r["performance"]["cases"][0]["time_us"] > share * full
-                if name in OPEN:
-                    self.skipTest("known hole: %s" % ("closed now?" if caught or paid else r["verdict"]))
-                # Where others keep the processors busy, the judge gives a forged account the benefit of the doubt.
-                if not (caught or paid) and not busy < 0.1:
-                    self.skipTest("a busy machine: something waited in %.0f %% of the time" % (100 * busy))
                 self.assertTrue(caught or paid, "%s: %s" % (r["verdict"], r["performance"]))
 
     def test_no_timed_cheat_is_faster_than_what_it_hides(self):
@@ -376,18 +353,13 @@ class Cheats(unittest.TestCase):
                 self.assertEqual(records[name]["verdict"], "right", records[name].get("error"))
 
     def test_an_attack_costs_its_own_verdict_alone(self):
-        for group, attacks in (("open", OPEN_ATTACKS), ("closed", set(ATTACKS) - OPEN_ATTACKS)):
-            kernels = {name: ATTACKS[name] for name in sorted(attacks)}
-            kernels["z_after_them"] = PLAIN
-            done, records = self.judge(kernels, "--check-only", "--timeout", "2")
-            self.assertEqual(records["z_after_them"]["verdict"], "right", done.stderr)
-            with self.subTest(group=group):
-                if group == "open" and done.returncode == 3:
-                    self.skipTest("known hole: the judge gives up")
-                self.assertEqual(done.returncode, 0, done.stderr)
-                for name in sorted(attacks):
-                    with self.subTest(attack=name):
-                        self.assertIn(records[name]["verdict"], NOT_RIGHT)
+        kernels = dict(ATTACKS, z_after_them=PLAIN)
+        done, records = self.judge(kernels, "--check-only", "--timeout", "2")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(records["z_after_them"]["verdict"], "right", done.stderr)
+        for name in ATTACKS:
+            with self.subTest(attack=name):
+                self.assertIn(records[name]["verdict"], NOT_RIGHT)
 
     def test_wrong_answers_are_incorrect(self):
         done, records = self.judge(WRONG, "--check-only", "--timeout", "20")
