@@ -22,30 +22,54 @@ double kg_waited_seconds(int pid, int tid) {
 // A machine may have more processors than cpu_set_t holds (1024); there nothing is bound.
 static bool processors(int tid, cpu_set_t *set) { return sched_getaffinity(tid, sizeof *set, set) == 0; }
 
-static bool has_bound_thread(int pid) {
+typedef struct {
+    int *tid, n;      // those that are not bound, but the first thread
+    int bound;        // how many are
+    cpu_set_t taken;  // by them
+} threads;
+
+static threads list_threads(int pid) {
+    threads t = {0};
     char *path = kg_format("/proc/%d/task", pid);
     DIR *d = opendir(path);
     free(path);
-    if (!d) return false;
-    bool bound = false;
-    for (struct dirent *e; !bound && (e = readdir(d));) {
+    for (struct dirent *e; d && (e = readdir(d));) {
         int tid = atoi(e->d_name);
         cpu_set_t set;
-        bound = tid > 0 && tid != pid && processors(tid, &set) && CPU_COUNT(&set) == 1;
+        if (tid <= 0 || tid == pid || !processors(tid, &set)) continue;
+        if (CPU_COUNT(&set) == 1) {
+            CPU_OR(&t.taken, &t.taken, &set);
+            t.bound++;
+        } else {
+            t.tid = kg_realloc(t.tid, sizeof *t.tid * (size_t)(t.n + 1));
+            t.tid[t.n++] = tid;
+        }
     }
-    closedir(d);
-    return bound;
+    if (d) closedir(d);
+    return t;
+}
+
+// Binds the thread to the first processor of `all` that is not in *taken.
+static void bind_thread(int tid, const cpu_set_t *all, cpu_set_t *taken) {
+    size_t cpu = 0;
+    while (cpu < CPU_SETSIZE && (!CPU_ISSET(cpu, all) || CPU_ISSET(cpu, taken))) cpu++;
+    if (cpu == CPU_SETSIZE) return;
+    cpu_set_t own;
+    CPU_ZERO(&own);
+    CPU_SET(cpu, &own);
+    CPU_SET(cpu, taken);
+    sched_setaffinity(tid, sizeof own, &own);
 }
 
 void kg_placement_hold(int pid) {
-    cpu_set_t set, first;
-    if (!processors(0, &set) || CPU_COUNT(&set) < 2 || !has_bound_thread(pid)) return;
-    // The runtime's first place is the first processor of the set that the runner was started with: ours.
-    size_t cpu = 0;
-    while (!CPU_ISSET(cpu, &set)) cpu++;
-    CPU_ZERO(&first);
-    CPU_SET(cpu, &first);
-    sched_setaffinity(pid, sizeof first, &first);
+    cpu_set_t all;
+    if (!processors(0, &all) || CPU_COUNT(&all) < 2) return;
+    threads t = list_threads(pid);
+    // More threads than processors: which of them work is not known, so only OpenMP's stay where its runtime put them.
+    bool room = 1 + t.bound + t.n <= CPU_COUNT(&all);
+    if (t.bound || (t.n && room)) bind_thread(pid, &all, &t.taken);
+    for (int i = 0; room && i < t.n; i++) bind_thread(t.tid[i], &all, &t.taken);
+    free(t.tid);
 }
 
 void kg_placement_free(int pid) {

@@ -8,11 +8,13 @@
 // documentation, scheduler/sched-stats.rst). NAN where the kernel does not keep it.
 double kg_waited_seconds(int pid, int tid);
 
-// OpenMP's runtime binds its threads, each to a processor of its own (the launcher asks for it): left to the kernel,
-// two of them may be woken on one processor, where one then spins in a barrier until the other's turn is over: 4 ms in
-// a call of 1 ms. It binds the process's first thread too, as soon as it is loaded; every thread made afterwards by
-// other means would inherit that. So the first thread stays free, but for a timed batch of a process whose other
-// threads are bound.
+// Threads of a pool are bound, each to a processor of its own: left to the kernel, two of them may be woken on one
+// processor, where one then spins in a barrier until the other's turn is over: 4 ms in a call of 1 ms. OpenMP's runtime
+// does it itself (the launcher asks for it); for other pools it is done here, when there are no more threads than
+// processors.
+//
+// The process's first thread is bound within a timed batch only: threads that it makes inherit its processors.
+// (OpenMP's runtime binds it as soon as it is loaded, hence `free` after a load.)
 void kg_placement_hold(int pid);
 void kg_placement_free(int pid);
 
