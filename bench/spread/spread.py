@@ -8,8 +8,10 @@ largest reported median, their spread in percent of the middle one, and in how m
 covered the middle one; then LRE, utilisation and verdicts.
 """
 import json
+import os
 import subprocess
 import sys
+import tempfile
 
 
 def middle(values):
@@ -17,8 +19,10 @@ def middle(values):
     return values[len(values) // 2]
 
 
-def once(command):
-    done = subprocess.run(command + ["--format", "jsonl", "--no-db"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+def once(command, database):
+    # One database for all, so that the device's ceilings are measured once.
+    done = subprocess.run(command + ["--format", "jsonl", "--db", database], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE)
     if done.returncode:
         sys.exit("ended with %d: %s" % (done.returncode, done.stderr.decode()))
     return [json.loads(line) for line in done.stdout.decode().splitlines()]
@@ -43,7 +47,11 @@ def show(runs):
 
 
 def main(runs, command):
-    results = [once(command) for _ in range(runs)]
+    results = []
+    with tempfile.TemporaryDirectory() as folder:
+        for i in range(runs):
+            results.append(once(command, os.path.join(folder, "kgate.db")))
+            print("run %d of %d" % (i + 1, runs), file=sys.stderr, flush=True)
     for which in range(len(results[0])):
         show([r[which] for r in results])
 

@@ -18,8 +18,9 @@ extern "C" __global__ void exp_sqrt(void *input, void *out, int64_t n, int code,
     if (code != kDLFloat && code != kDLBfloat) to.dtype.code = kDLFloat, to.dtype.bits = 32;  // integers give float32
     const bool plain = code == kDLFloat && bits == 32;
     for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (int64_t)gridDim.x * blockDim.x) {
-        int64_t rest = i, at = rest % n1 * s1;
+        int64_t rest = i, at = i * s1;
         if (n1 != n) {
+            at = rest % n1 * s1;
             rest /= n1, at += rest % n2 * s2;
             rest /= n2, at += rest % n3 * s3;
             rest /= n3, at += rest % n4 * s4;

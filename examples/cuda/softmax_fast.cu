@@ -2,7 +2,7 @@
 //
 // A row that fits is read once into registers: by a warp up to 1,024 elements, by a block up to 32,768. A longer row is
 // read twice, the first time keeping a running maximum and sum (online softmax: Milakov and Gimelshein, 2018). Any
-// dimension and strides; float32, float16 and bfloat16 take this path, other dtypes and conversions a plain one.
+// dimension and strides; exponentials by the special function unit; float32, float16 and bfloat16 take this path, other dtypes and conversions a plain one.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
@@ -33,7 +33,7 @@ struct Part { float max, sum; };
 __device__ __forceinline__ Part join(Part a, Part b) {
     const float m = fmaxf(a.max, b.max);
     if (m == -CUDART_INF_F) return {m, a.sum + b.sum};  // nothing yet, or NaNs
-    return {m, a.sum * expf(a.max - m) + b.sum * expf(b.max - m)};
+    return {m, a.sum * __expf(a.max - m) + b.sum * __expf(b.max - m)};
 }
 __device__ __forceinline__ Part join_warp(Part p) {
     for (int d = 16; d; d /= 2)
@@ -55,7 +55,7 @@ __device__ __forceinline__ Part own_part(const float (&x)[V]) {
 #pragma unroll
     for (int k = 0; k < V; k++) p.max = fmaxf(p.max, x[k]);
 #pragma unroll
-    for (int k = 0; k < V; k++) p.sum += p.max == -CUDART_INF_F ? (x[k] != x[k] ? x[k] : 0.0f) : expf(x[k] - p.max);
+    for (int k = 0; k < V; k++) p.sum += p.max == -CUDART_INF_F ? (x[k] != x[k] ? x[k] : 0.0f) : __expf(x[k] - p.max);
     return p;
 }
 
@@ -76,7 +76,7 @@ __global__ void by_warp(const T *in, T *out, Lines l) {
 #pragma unroll
     for (int k = 0; k < V; k++) {
         const int64_t i = k * 32 + threadIdx.x % 32;
-        if (i < l.n) out[b + i * l.out_step] = (T)(expf(x[k] - p.max) / p.sum);
+        if (i < l.n) out[b + i * l.out_step] = (T)(__expf(x[k] - p.max) / p.sum);
     }
 }
 
@@ -94,7 +94,7 @@ __global__ void __launch_bounds__(1024) by_block(const T *in, T *out, Lines l) {
 #pragma unroll
     for (int k = 0; k < V; k++) {
         const int64_t i = k * blockDim.x + threadIdx.x;
-        if (i < l.n) out[b + i * l.out_step] = (T)(expf(x[k] - p.max) / p.sum);
+        if (i < l.n) out[b + i * l.out_step] = (T)(__expf(x[k] - p.max) / p.sum);
     }
 }
 
@@ -121,7 +121,7 @@ __global__ void __launch_bounds__(1024) twice(const T *in, T *out, Lines l) {
 #pragma unroll
         for (int k = 0; k < V; k++) {
             const int64_t i = at + k * blockDim.x;
-            if (i < l.n) out[b + i * l.out_step] = (T)(expf(value(in[a + i * l.in_step]) - p.max) * scale);
+            if (i < l.n) out[b + i * l.out_step] = (T)(__expf(value(in[a + i * l.in_step]) - p.max) * scale);
         }
     }
 }
