@@ -2,7 +2,8 @@
 //
 // A row that fits is read once into registers: by a warp up to 1,024 elements, by a block up to 32,768. A longer row is
 // read twice, the first time keeping a running maximum and sum (online softmax: Milakov and Gimelshein, 2018). Any
-// dimension and strides; exponentials by the special function unit; float32, float16 and bfloat16 take this path, other dtypes and conversions a plain one.
+// dimension and strides; float32, float16 and bfloat16 take this path, with the special function unit's exponential, other
+// dtypes and conversions a plain one.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
