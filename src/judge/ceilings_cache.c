@@ -25,7 +25,11 @@ int kg_ceilings_of(kg_device *d, kg_database *store, bool again, void (*progress
     int result = 0;
     if (again || !kept(store, &i, out)) {
         result = d->ops->measure(d, out, progress, ctx, err);
-        if (!result && store) result = keep(store, &i, out, err);
+        if (!result && out->disturbed && progress)
+            progress("the machine is busy: these ceilings are too low, and not kept; measure again when it is quiet",
+                     ctx);
+        // Kept, they would falsify results long after the machine has calmed down.
+        if (!result && store && !out->disturbed) result = keep(store, &i, out, err);
     }
     kg_device_info_free(&i);
     return result;

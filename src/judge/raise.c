@@ -9,6 +9,7 @@ static double higher(double a, double b) { return isnan(a) || b > a ? b : a; }
 static double lower(double a, double b) { return isnan(a) || b < a ? b : a; }
 
 static void merge(kg_ceilings *to, const kg_ceilings *from) {
+    to->disturbed = to->disturbed && from->disturbed;
     to->read_bytes_s = higher(to->read_bytes_s, from->read_bytes_s);
     to->write_bytes_s = higher(to->write_bytes_s, from->write_bytes_s);
     to->copy_bytes_s = higher(to->copy_bytes_s, from->copy_bytes_s);

@@ -11,6 +11,7 @@ typedef struct {
     double launch_s;                                    // floor of one call that does nothing
     double one_core_copy_bytes_s, one_core_fp32_ops_s;  // CPU only
     double cache_bytes_s;  // copy inside the last-level cache, for cases that fit (reported, not used as SOL)
+    bool disturbed;        // measured while others kept the processors busy: too low, not to be kept
     char *source;          // how: "kgate 0.1, cuBLASLt 13.1, 2026-11-29"; owned
 } kg_ceilings;
 

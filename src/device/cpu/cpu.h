@@ -26,10 +26,15 @@ int kg_cpu_measure(kg_device *d, kg_ceilings *out, void (*progress)(const char *
                    kg_error *err);
 
 // Runs fn(i, n, ctx) on n threads at once, each on a processor of its own; returns the wall time of the slowest from
-// the common start, or -1 when the threads cannot be had. n == 1 runs pinned too.
-double kg_cpu_together(int n, void (*fn)(int i, int n, void *ctx), void *ctx);
+// the common start, or -1 when the threads cannot be had. n == 1 runs pinned too. *undisturbed (may be NULL): every
+// thread had its processor to itself.
+double kg_cpu_together(int n, void (*fn)(int i, int n, void *ctx), void *ctx, bool *undisturbed);
+// Runs that often enough for a best: for budget_s, and longer while others keep the processors busy. The least time of
+// the undisturbed runs, seconds; of all runs when there was none, and then *quiet
+// becomes false. NAN when the threads cannot be had.
+double kg_cpu_least(int n, void (*fn)(int i, int n, void *ctx), void *ctx, double budget_s, bool *quiet);
 // Operations per second (a multiply-add counts two) of one arithmetic unit with n threads; NAN where this processor
 // has no such instruction.
-double kg_cpu_rate(kg_unit unit, int n);
+double kg_cpu_rate(kg_unit unit, int n, bool *quiet);
 
 #endif

@@ -1,4 +1,4 @@
-// The CPU's ceilings, within about two seconds: best of several repeats, threads pinned.
+// The CPU's ceilings, within about two seconds: best of several undisturbed repeats, threads pinned.
 #include <math.h>
 #include <pthread.h>
 #include <time.h>
@@ -27,13 +27,15 @@ static int measure_memory(kg_device *d, kg_ceilings *out, kg_error *err) {
     kg_arena *a = NULL, *b = NULL;
     int failed = kg_cpu_arena_create(d, bytes, true, &a, err) || kg_cpu_arena_create(d, bytes, true, &b, err);
     if (!failed) {
+        bool quiet = true;
         char *to = ((kg_cpu_arena *)a)->data, *from = ((kg_cpu_arena *)b)->data;
-        kg_cpu_bandwidth all = kg_cpu_stream(to, from, bytes, kg_cpu_threads());
+        kg_cpu_bandwidth all = kg_cpu_stream(to, from, bytes, kg_cpu_threads(), &quiet);
         out->read_bytes_s = all.read;
         out->write_bytes_s = all.write;
         out->copy_bytes_s = all.copy;
-        out->one_core_copy_bytes_s = kg_cpu_stream(to, from, bytes, 1).copy;
-        out->cache_bytes_s = kg_cpu_cached_copy(to, from, (size_t)kg_cpu_cache_bytes() / 4, kg_cpu_threads());
+        out->one_core_copy_bytes_s = kg_cpu_stream(to, from, bytes, 1, &quiet).copy;
+        out->cache_bytes_s = kg_cpu_cached_copy(to, from, (size_t)kg_cpu_cache_bytes() / 4, kg_cpu_threads(), &quiet);
+        out->disturbed |= !quiet;
     }
     kg_cpu_arena_destroy(a);
     kg_cpu_arena_destroy(b);
@@ -85,12 +87,13 @@ static double call_floor(void) {
     return best;
 }
 
-static char *source(void) {
+static char *source(bool disturbed) {
     time_t now = time(NULL);
     struct tm t;
     char date[16] = "";
     if (gmtime_r(&now, &t)) strftime(date, sizeof date, "%Y-%m-%d", &t);
-    return kg_format("kgate %s, %d threads, %s", KGATE_VERSION, kg_cpu_threads(), date);
+    return kg_format("kgate %s, %d threads, %s%s", KGATE_VERSION, kg_cpu_threads(), date,
+                     disturbed ? ", on a busy machine: too low" : "");
 }
 
 int kg_cpu_measure(kg_device *d, kg_ceilings *out, void (*progress)(const char *what, void *ctx), void *ctx,
@@ -101,10 +104,12 @@ int kg_cpu_measure(kg_device *d, kg_ceilings *out, void (*progress)(const char *
     say(progress, ctx, "bandwidth");
     if (measure_memory(d, out, err)) return -1;
     say(progress, ctx, "arithmetic");
+    bool quiet = true;
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        out->ops_s[units[i]] = kg_cpu_rate(units[i], kg_cpu_threads());
-    out->one_core_fp32_ops_s = kg_cpu_rate(KG_U_FP32, 1);
+        out->ops_s[units[i]] = kg_cpu_rate(units[i], kg_cpu_threads(), &quiet);
+    out->one_core_fp32_ops_s = kg_cpu_rate(KG_U_FP32, 1, &quiet);
+    out->disturbed |= !quiet;
     out->launch_s = call_floor();
-    out->source = source();
+    out->source = source(out->disturbed);
     return 0;
 }

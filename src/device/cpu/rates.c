@@ -125,15 +125,8 @@ static kernel kernel_of(kg_unit unit) {
     }
 }
 
-double kg_cpu_rate(kg_unit unit, int n) {
+double kg_cpu_rate(kg_unit unit, int n, bool *quiet) {
     kernel k = kernel_of(unit);
-    double best = NAN, begin = kg_now();
-    // The first runs bring the clock up; the best of a tenth of a second is the rate that can be had.
-    while (k.run && kg_now() - begin < 0.1) {
-        double s = kg_cpu_together(n, k.run, NULL);
-        if (s <= 0) break;
-        double rate = k.ops * n / s;
-        if (!(rate <= best)) best = rate;
-    }
-    return best;
+    // The first runs bring the clock up.
+    return k.run ? k.ops * n / kg_cpu_least(n, k.run, NULL, 0.1, quiet) : NAN;
 }

@@ -74,27 +74,23 @@ static void copy_through(int i, int n, void *ctx) {
         memcpy(w.to + at, w.from + at, w.bytes - at < 65536 ? w.bytes - at : 65536);
 }
 
-// Bytes per second, the best of `budget_s`; repeats: walks a measurement, for memory that a walk crosses too quickly.
-static double best_rate(int threads, void (*fn)(int, int, void *), walk *w, double counted, double budget_s) {
-    double best = 0, begin = kg_now();
-    for (int i = 0; i < 3 || kg_now() - begin < budget_s; i++) {
-        double s = kg_cpu_together(threads, fn, w);
-        if (s <= 0) break;
-        if (counted / s > best) best = counted / s;
-    }
-    return best;
+#define BUDGET_S 0.1
+
+// Bytes per second.
+static double best_rate(int threads, void (*fn)(int, int, void *), walk *w, double counted, bool *quiet) {
+    return counted / kg_cpu_least(threads, fn, w, BUDGET_S, quiet);
 }
 
 static double larger(double a, double b) { return a > b ? a : b; }
 
-kg_cpu_bandwidth kg_cpu_stream(char *a, char *b, size_t bytes, int n) {
+kg_cpu_bandwidth kg_cpu_stream(char *a, char *b, size_t bytes, int n, bool *quiet) {
     walk w = {a, b, bytes};
     size_t whole_lines = bytes / 64 * 64;
     double size = (double)whole_lines;
     kg_cpu_bandwidth r;
-    r.read = best_rate(n, read_all, &w, size, 0.1);
-    r.write = larger(best_rate(n, write_around, &w, size, 0.1), best_rate(n, write_through, &w, size, 0.1));
-    r.copy = larger(best_rate(n, copy_around, &w, 2 * size, 0.1), best_rate(n, copy_through, &w, 2 * size, 0.1));
+    r.read = best_rate(n, read_all, &w, size, quiet);
+    r.write = larger(best_rate(n, write_around, &w, size, quiet), best_rate(n, write_through, &w, size, quiet));
+    r.copy = larger(best_rate(n, copy_around, &w, 2 * size, quiet), best_rate(n, copy_through, &w, 2 * size, quiet));
     return r;
 }
 
@@ -112,12 +108,7 @@ static void copy_again(int i, int n, void *ctx) {
     }
 }
 
-double kg_cpu_cached_copy(char *a, char *b, size_t bytes, int n) {
+double kg_cpu_cached_copy(char *a, char *b, size_t bytes, int n, bool *quiet) {
     hot_walk h = {{a, b, bytes}, 8};
-    double best = 0;
-    for (int i = 0; i < 6; i++) {
-        double s = kg_cpu_together(n, copy_again, &h);
-        if (s > 0) best = larger(best, 2.0 * (double)bytes * h.repeats / s);
-    }
-    return best;
+    return 2.0 * (double)bytes * h.repeats / kg_cpu_least(n, copy_again, &h, BUDGET_S / 2, quiet);
 }
