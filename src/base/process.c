@@ -162,7 +162,8 @@ int kg_process_run(const kg_process *p, double timeout_s, size_t limit, kg_proce
 char *kg_install_folder(void) {
     const char *given = getenv("KGATE_LIBEXEC");
     char path[PATH_MAX];
-    if (given && *given) return kg_strdup(given);
+    // Absolute: compilers and runners are started in folders of their own.
+    if (given && *given) return realpath(given, path) ? kg_strdup(path) : kg_strdup(given);
     ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
     if (n <= 0) return kg_strdup(".");
     path[n] = '\0';

@@ -33,6 +33,7 @@ typedef struct {
     char *method, *round;  // from JSON lines; NULL
     kg_error problem;      // set: this one cannot be judged, and why (unreadable, empty, binary, malformed line)
     bool listed;           // came from a folder or a list (a missing device skips it), not named one by one
+    bool malformed;        // a line of a list that is no candidate at all: no JSON object, or above the limit
 } kg_candidate;
 void kg_candidate_free(kg_candidate *c);
 // A candidate from text in memory, called `name` in records; task and language may be NULL and KG_LANG_UNKNOWN.
@@ -48,5 +49,8 @@ void kg_candidates_set_language(kg_candidate_source *s, kg_language l);
 // 1: *out is set (free it), 0: no more. A bad line or file gives a candidate with `problem` set, never an end.
 int kg_candidates_next(kg_candidate_source *s, kg_candidate *out);
 void kg_candidates_close(kg_candidate_source *s);
+// Whether judging this argument reads the file at this path: itself, as a list, or in a folder. Writing there would
+// destroy it.
+bool kg_candidate_reads(const char *arg, const char *path);
 
 #endif

@@ -85,7 +85,10 @@ static void from_object(const json_t *o, const char *task, kg_language language,
     const char *file = json_string_value(json_object_get(o, "file"));
     const char *lang = json_string_value(json_object_get(o, "language"));
     if (!json_is_string(code)) {
-        if (!c->task && file) c->task = kg_stem(file);
+        if (task) {
+            free(c->task);
+            c->task = kg_utf8(task, strlen(task));
+        } else if (!c->task && file) c->task = kg_stem(file);
         kg_fail(&c->problem, KG_ERR_CANDIDATE, "%s: no \"code\" or \"predict\" with the source as a string", c->path);
         return;
     }
@@ -96,12 +99,18 @@ static void from_object(const json_t *o, const char *task, kg_language language,
     kg_candidate_finish(c, task, language, file);
 }
 
+static void malformed(kg_candidate *c, char *why) {
+    c->malformed = true;
+    kg_fail(&c->problem, KG_ERR_CANDIDATE, "%s: %s", c->path, why);
+    free(why);
+}
+
 static void from_line(const kg_text *t, const char *task, kg_language language, kg_candidate *c) {
     json_error_t e;
     json_t *o = json_loadb(t->data, t->len, JSON_ALLOW_NUL, &e);
     if (json_is_object(o)) from_object(o, task, language, c);
-    else if (o) kg_fail(&c->problem, KG_ERR_CANDIDATE, "%s: not a JSON object, as a line of a list must be", c->path);
-    else kg_fail(&c->problem, KG_ERR_CANDIDATE, "%s: bad JSON at column %d: %s", c->path, e.column, e.text);
+    else if (o) malformed(c, kg_strdup("not a JSON object, as a line of a list must be"));
+    else malformed(c, kg_format("bad JSON at column %d: %s", e.column, e.text));
     json_decref(o);
 }
 
@@ -127,7 +136,7 @@ static int from_text(kg_lines *l, line_kind k, const kg_text *t, const char *tas
     l->done = l->only || k == LINE_UNREADABLE;
     c->path = kg_format("%s:%zu", l->name, l->number);
     c->listed = !l->only;
-    if (k == LINE_TOO_LONG) kg_fail(&c->problem, KG_ERR_CANDIDATE, "%s: a line above 64 MiB: no kernel is", c->path);
+    if (k == LINE_TOO_LONG) malformed(c, kg_strdup("a line above 64 MiB: no kernel is"));
     else if (k == LINE_UNREADABLE) kg_fail(&c->problem, KG_ERR_CANNOT, "%s: %s", c->path, strerror(errno));
     else from_line(t, task, language, c);
     return 1;

@@ -23,7 +23,9 @@ int kg_candidates_open(char *const *args, size_t n, const char *task_override, k
     kg_candidate_source *s = kg_alloc(sizeof *s);
     s->args = kg_alloc(n * sizeof *s->args);
     s->n = n;
-    for (size_t i = 0; i < n; i++) s->args[i] = kg_strdup(args[i]);
+    // A name that begins with a dash is an option to whoever repeats it: "./-x.c" is the same file.
+    for (size_t i = 0; i < n; i++)
+        s->args[i] = args[i][0] == '-' && args[i][1] ? kg_format("./%s", args[i]) : kg_strdup(args[i]);
     s->task = task_override ? kg_strdup(task_override) : NULL;
     *out = s;
     return 0;
@@ -75,9 +77,38 @@ static int open_input(kg_candidate_source *s, kg_candidate *out) {
     return 1;
 }
 
+static bool same_file(const char *a, const char *b) {
+    struct stat x, y;
+    return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+static bool folder_reads(const char *folder, const char *path) {
+    char *unreadable, *file;
+    bool found = false;
+    kg_walk *w = kg_walk_open(folder);
+    while (!found && ((file = kg_walk_next(w, &unreadable)) || unreadable)) {
+        found = file && same_file(file, path);
+        free(file);
+        free(unreadable);
+    }
+    kg_walk_close(w);
+    return found;
+}
+
+bool kg_candidate_reads(const char *arg, const char *path) {
+    struct stat st;
+    char *list = NULL;
+    if (stat(path, &st) || !S_ISREG(st.st_mode)) return false;
+    if (!stat(arg, &st) && S_ISDIR(st.st_mode)) return folder_reads(arg, path);
+    bool reads = same_file(line_of_list(arg, &list) ? list : arg, path);
+    free(list);
+    return reads;
+}
+
 static int open_argument(kg_candidate_source *s, const char *arg, kg_candidate *out) {
     struct stat st;
     char *list = NULL;
+    if (!*arg) return trouble("''", KG_ERR_USAGE, "an empty name: give a file, a folder, a .jsonl list, or -", out);
     if (!strcmp(arg, "-")) return open_input(s, out);
     size_t line = line_of_list(arg, &list);
     if (line) {

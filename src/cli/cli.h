@@ -39,11 +39,20 @@ void kg_options_help(const kg_command *c, FILE *to);
 // ---- output.c
 // One line on stderr, "kgate: " before it; returns the exit code of the error and clears it.
 int kg_cli_error(kg_error *err);
+// "BEFORE NAME: unknown task", with what is near; returns -1.
+int kg_cli_unknown_task(const char *before, const char *name, kg_error *err);
 void kg_cli_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 bool kg_cli_color(FILE *to);
-// -o FILE, or stdout. Refuses to write over one of the arguments.
-int kg_cli_output(const kg_options *o, FILE **out, kg_error *err);
-int kg_cli_output_close(FILE *f, kg_error *err);
+// -o FILE, or stdout. What was in the file stays until the first byte of a result is written, and for good when there
+// is none: a command that fails early destroys nothing. What is written is there at once, also after a kill.
+typedef struct kg_output kg_output;
+int kg_cli_output(const kg_options *o, kg_output **out, kg_error *err);
+FILE *kg_output_stream(kg_output *out);
+// To be called when nothing came of the command: what is written from here on is dropped, and the file left as it was.
+void kg_output_leave(kg_output *out);
+int kg_output_close(kg_output *out, kg_error *err);  // frees it
+// Refuses a path whose loss would hurt: a candidate, a list, the baseline, the database.
+int kg_cli_may_write(const kg_options *o, const char *path, kg_error *err);
 // The database that --db, $KGATE_DB or the default names; owned by the caller.
 int kg_cli_store(const kg_options *o, bool read_only, kg_database **out, kg_error *err);
 
@@ -52,7 +61,8 @@ void kg_progress(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void kg_progress_clear(void);
 
 // ---- judging.c: what run, gate and explain share.
-// Judges every candidate of o->args, adds the records to the report and the store. Returns the exit code.
-int kg_cli_judge(const kg_options *o, const char *command, kg_report *report, kg_error *err);
+// Judges every candidate of o->args, adds the records to the report and the store. Returns the exit code. closing: gets
+// the lines that are to follow the report on stderr, an array of strings; NULL for a command that is no gate.
+int kg_cli_judge(const kg_options *o, const char *command, kg_report *report, json_t *closing, kg_error *err);
 
 #endif

@@ -183,19 +183,26 @@ static int gather(listing *l, kg_error *err) {
 
 static int check(const kg_options *o, kg_error *err) {
     if (o->n_args > 1 || (o->n_args && strcmp(o->args[0], "measure") != 0))
-        return kg_fail(err, KG_ERR_USAGE, "kgate device %s: use `kgate device` or `kgate device measure`", o->args[0]);
+        return kg_fail(err, KG_ERR_USAGE, "device %s: use `kgate device` or `kgate device measure`", o->args[0]);
     if (strcmp(o->format, "table") != 0 && strcmp(o->format, "json") != 0)
         return kg_fail(err, KG_ERR_USAGE, "--format %s: devices are listed as table or json", o->format);
     return 0;
 }
 
+static int open_output(const kg_options *o, kg_output **out, kg_error *err) {
+    kg_options without_args = *o;  // "measure" is no file
+    without_args.n_args = 0;
+    return kg_cli_output(&without_args, out, err);
+}
+
 static int device(kg_options *o) {
     kg_error err = {0};
-    FILE *to = NULL;
+    kg_output *out = NULL;
     listing l = {.o = o, .measure = o->n_args > 0, .devices = json_array()};
-    int failed = check(o, &err) || open_store(&l, &err) || kg_cli_output(o, &to, &err) || gather(&l, &err);
-    if (!failed) print_all(&l, to);
-    if (to && kg_cli_output_close(to, failed ? NULL : &err)) failed = 1;
+    int failed = check(o, &err) || open_store(&l, &err) || open_output(o, &out, &err) || gather(&l, &err);
+    if (!failed) print_all(&l, kg_output_stream(out));
+    if (out && failed) kg_output_leave(out);
+    if (out && kg_output_close(out, failed ? NULL : &err)) failed = 1;
     kg_store_close(l.store);
     json_decref(l.devices);
     return failed ? kg_cli_error(&err) : l.failed ? 3 : 0;

@@ -38,6 +38,7 @@ static bool may_hold_records(const char *path) {
 
 static int explain_id(const kg_options *o, const char *id, kg_report *report, kg_error *err) {
     kg_database *s;
+    if (!*id) return kg_fail(err, KG_ERR_USAGE, "'': an empty name: give a result's id, or a file");
     if (kg_cli_store(o, true, &s, err)) return -1;
     json_t *record = kg_store_get(s, id, err);
     kg_store_close(s);
@@ -57,12 +58,12 @@ static int explain_one(const kg_options *o, char *arg, kg_report *report) {
     if (!is_path(arg)) return explain_id(o, arg, report, &err) ? kg_cli_error(&err) : 0;
     one.args = &arg;
     one.n_args = 1;
-    return kg_cli_judge(&one, "explain", report, &err);
+    return kg_cli_judge(&one, "explain", report, NULL, &err);
 }
 
 static int explain(kg_options *o) {
     kg_error err = {0};
-    FILE *to;
+    kg_output *out;
     kg_report *report;
     int worst = 0;
     if (!o->n_args) {
@@ -70,14 +71,16 @@ static int explain(kg_options *o) {
         return kg_cli_error(&err);
     }
     const char *format = kg_option_given(o, "format") ? o->format : "words";
-    if (kg_cli_output(o, &to, &err) || kg_report_open(format, to, kg_cli_color(to), &report, &err))
-        return kg_cli_error(&err);
+    if (kg_cli_output(o, &out, &err)) return kg_cli_error(&err);
+    FILE *to = kg_output_stream(out);
+    if (kg_report_open(format, to, kg_cli_color(to), &report, &err)) return kg_cli_error(&err);
     for (size_t i = 0; i < o->n_args; i++) {
         int code = explain_one(o, o->args[i], report);
         if (code > worst) worst = code;
     }
+    if (!kg_report_count(report)) kg_output_leave(out);
     kg_report_close(report);
-    if (!kg_cli_output_close(to, &err)) return worst;
+    if (!kg_output_close(out, &err)) return worst;
     return kg_cli_error(&err);
 }
 

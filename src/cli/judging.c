@@ -46,31 +46,40 @@ static kg_judges_options judges_options(kg_judging *j) {
     return r;
 }
 
-// "right" is the verdict of what was not timed: enough where timing was not asked for.
-static bool verdict_passes(const kg_options *o, const json_t *record) {
-    const char *v = json_string_value(json_object_get(record, "verdict"));
-    if (!v) return false;
-    bool right = !strcmp(v, "slow") || !strcmp(v, "right");
-    return !strcmp(v, "efficient") || (right && (o->check_only || !strcmp(o->require, "slow")));
-}
-
 static void report(kg_judging *j, const json_t *record) {
-    if (!verdict_passes(j->o, record)) j->below++;
+    if (j->gate) kg_gate_weigh(j, record);
     kg_progress_clear();
     kg_report_add(j->report, record);
 }
 
-// One candidate that cannot be judged here: in a list it is skipped and counted, named by itself it is an error.
+static void refuse(kg_judging *j, const kg_candidate *c, kg_error *why) {
+    j->refused++;
+    kg_report_skip(j->report, c->path ? c->path : "-", c->task, why->text);
+    worst(j, kg_cli_error(why));
+}
+
+// One candidate that cannot be judged here: in a list it is skipped and counted, named by itself it is an error. A
+// gate names each: it was to decide on all.
 static void skip(kg_judging *j, const kg_candidate *c, size_t *count, char **example, int code, char *why) {
-    if (c->listed) {
-        if (!(*count)++) *example = why;
-        else free(why);
+    kg_error e = {0};
+    if (!c->listed) {
+        kg_fail(&e, (kg_code)code, "%s", why);
+        refuse(j, c, &e);
+        free(why);
         return;
     }
-    kg_error e = {0};
-    kg_fail(&e, (kg_code)code, "%s", why);
-    worst(j, kg_cli_error(&e));
-    free(why);
+    kg_report_skip(j->report, c->path ? c->path : "-", c->task, why);
+    if (j->gate) kg_cli_note("skipped: %s", why);
+    if (!(*count)++) *example = why;
+    else free(why);
+}
+
+// It is no candidate, so no record says what was wrong with it: each gets its line.
+static void malformed(kg_judging *j, const kg_candidate *c) {
+    j->malformed++;
+    kg_report_skip(j->report, c->path, c->task, c->problem.text);
+    kg_cli_note("%s", c->problem.text);
+    if (!c->listed) worst(j, 2);
 }
 
 static char *unknown_task(const kg_candidate *c) {
@@ -86,20 +95,26 @@ static char *unknown_task(const kg_candidate *c) {
 // 0 when the candidate can be judged.
 static int unjudgeable(kg_judging *j, const kg_candidate *c) {
     kg_error e = {0};
-    if (c->problem.code == KG_ERR_CANDIDATE) return 0;
-    if (c->problem.code) {
+    bool faulty = c->problem.code == KG_ERR_CANDIDATE;
+    if (c->malformed) {
+        malformed(j, c);
+        return -1;
+    }
+    if (c->problem.code && !faulty) {
         kg_fail(&e, c->problem.code, "%s", c->problem.text);
-        worst(j, kg_cli_error(&e));
+        refuse(j, c, &e);
         return -1;
     }
     if (!c->task || !kg_task_find(c->task)) {
-        skip(j, c, &j->no_task, &j->first_no_task, KG_ERR_USAGE, unknown_task(c));
+        char *why = faulty && !c->task ? kg_strdup(c->problem.text) : unknown_task(c);
+        skip(j, c, &j->no_task, &j->first_no_task, KG_ERR_USAGE, why);
         return -1;
     }
     if (kg_judging_check_case(j->o, kg_task_find(c->task), &e)) {
-        worst(j, kg_cli_error(&e));
+        refuse(j, c, &e);
         return -1;
     }
+    if (faulty) return 0;
     if (!kg_judges_can(j->judges, c->language, &e)) {
         skip(j, c, &j->no_device, &j->first_no_device, KG_ERR_CANNOT, kg_format("%s: %s", c->path, e.text));
         kg_error_clear(&e);
@@ -116,6 +131,18 @@ static void not_judged(kg_judging *j, const kg_candidate *c, kg_error *e) {
     kg_error_clear(e);
 }
 
+// What the screens that applied went by: without it nobody can say later which of them failed, and by how much.
+static void add_thresholds(const kg_options *o, json_t *record) {
+    const kg_thresholds *t = &o->thresholds;
+    json_t *screens = json_object_get(record, "screens");
+    if (!json_is_string(json_object_get(screens, "library")) && !json_is_string(json_object_get(screens, "roofline")))
+        return;
+    json_object_set_new(screens, "lre_min", json_real(t->lre_min));
+    json_object_set_new(
+        screens, "util_min",
+        json_pack("{s:f, s:f}", "memory", t->util_min[KG_BOUND_MEMORY], "compute", t->util_min[KG_BOUND_COMPUTE]));
+}
+
 // A record of this candidate: kept from before, or judged and stored now. NULL: there is none. *fatal: the database is
 // gone, and judging cannot go on.
 static json_t *record_of(kg_judging *j, const kg_candidate *c, bool *fatal, kg_error *err) {
@@ -126,6 +153,7 @@ static json_t *record_of(kg_judging *j, const kg_candidate *c, bool *fatal, kg_e
         return record;
     }
     int failed = kg_judges_candidate(j->judges, c, &record, &e);
+    if (!failed) add_thresholds(j->o, record);
     if (interrupted) {  // the keyboard interrupts the runner too: what it did then says nothing about the candidate
         kg_error_clear(&e);
         json_decref(record);
@@ -163,27 +191,25 @@ static int judge_all(kg_judging *j, kg_candidate_source *s, kg_error *err) {
 }
 
 static void say_skipped(kg_judging *j) {
-    if (j->no_device)
+    if (j->no_device && !j->gate)
         kg_cli_note("%zu skipped, no device or Python here that runs them (first: %s)", j->no_device,
                     j->first_no_device);
-    if (j->no_task) kg_cli_note("%zu skipped, task not known (first: %s)", j->no_task, j->first_no_task);
-    if (j->failed) kg_cli_note("%zu could not be judged (first: %s)", j->failed, j->first_failed);
+    if (j->no_task && !j->gate) kg_cli_note("%zu skipped, task not known (first: %s)", j->no_task, j->first_no_task);
+    if (j->failed && !j->gate) kg_cli_note("%zu could not be judged (first: %s)", j->failed, j->first_failed);
     if (j->kept) kg_cli_note("%zu taken from the interrupted run, not judged again", j->kept);
-    if (!j->judged && !j->code && (j->no_device || j->no_task)) {
-        kg_cli_note("nothing was judged");
+    if (!j->judged && !j->code && (j->no_device || j->no_task || j->malformed)) {
+        if (!j->gate) kg_cli_note("nothing was judged");
         worst(j, j->no_device ? 3 : 2);
     }
 }
 
-static void finish(kg_judging *j, const char *command, kg_error *err) {
+static void finish(kg_judging *j, kg_error *err) {
     say_skipped(j);
     if (interrupted) {
         kg_cli_note("interrupted after %zu: the same command with --resume goes on from there", j->judged);
         worst(j, 128 + interrupted);
     } else if (j->run && kg_store_finish_run(j->store, j->run, err)) worst(j, kg_cli_error(err));
-    if (strcmp(command, "gate") != 0) return;
-    if (j->below) worst(j, 1);
-    if (j->no_task) worst(j, 2);  // a misspelt task must not pass a gate unseen
+    if (j->gate && !interrupted) kg_gate_close(j);
 }
 
 static int judge_with(kg_judging *j, const char *command, kg_candidate_source *s, kg_error *err) {
@@ -194,12 +220,14 @@ static int judge_with(kg_judging *j, const char *command, kg_candidate_source *s
     int result = judge_all(j, s, err);
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
-    if (!result) finish(j, command, err);
+    if (!result) finish(j, err);
     return result;
 }
 
-int kg_cli_judge(const kg_options *o, const char *command, kg_report *r, kg_error *err) {
-    kg_judging j = {.o = o, .report = r};
+int kg_cli_judge(const kg_options *o, const char *command, kg_report *r, json_t *closing, kg_error *err) {
+    kg_judging j = {.o = o, .report = r, .gate = closing != NULL, .closing = closing};
+    j.requirement = (kg_requirement){o->require, o->check_only};
+    if (j.gate) kg_report_require(r, &j.requirement);
     kg_candidate_source *s = NULL;
     if (!kg_candidates_open(o->args, o->n_args, o->task, &s, err) &&
         (o->no_db || !kg_cli_store(o, false, &j.store, err))) {
@@ -213,5 +241,8 @@ int kg_cli_judge(const kg_options *o, const char *command, kg_report *r, kg_erro
     free(j.first_no_device);
     free(j.first_no_task);
     free(j.first_failed);
+    for (size_t i = 0; i < j.n_unmet; i++) free(j.unmet[i]);
+    free(j.unmet);
+    free(j.first_unscreened);
     return j.code;
 }

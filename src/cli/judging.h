@@ -11,12 +11,20 @@ typedef struct {
     kg_database *store;  // NULL with --no-db
     kg_judges *judges;
     int64_t run;
-    bool resumed;  // the run was begun by an earlier command
-    size_t judged, kept, below, no_device, no_task, failed;
+    bool resumed;     // the run was begun by an earlier command
+    json_t *closing;  // of gate: lines that follow the report; borrowed
+    bool gate;
+    kg_requirement requirement;
+    size_t judged, kept, no_device, no_task, failed;
+    size_t malformed, refused;  // lines that are no candidate; named one by one and not to be judged
+    size_t unscreened;          // met the requirement, and no screen applied
+    char *first_unscreened;     // the first of them and why
     char *first_no_device, *first_no_task, *first_failed;  // one example each
-    int code;                                              // the worst exit code so far
-    size_t at;                                             // candidates seen
-    char *now;                                             // the one being judged, for progress
+    char **unmet;                                          // of gate: the candidate and why, owned
+    size_t n_unmet;
+    int code;   // the worst exit code so far
+    size_t at;  // candidates seen
+    char *now;  // the one being judged, for progress
 } kg_judging;
 
 // ---- resume.c
@@ -24,6 +32,12 @@ typedef struct {
 int kg_judging_begin(kg_judging *j, const char *command, kg_error *err);
 // The record this candidate got before the run was interrupted, or NULL.
 json_t *kg_judging_kept(kg_judging *j, const kg_candidate *c);
+
+// ---- gate.c
+// Holds a record against the requirement.
+void kg_gate_weigh(kg_judging *j, const json_t *record);
+// The closing lines and the exit code.
+void kg_gate_close(kg_judging *j);
 
 // ---- case.c
 // Whether --case names a case of this task; 0 when it does or was not given.

@@ -31,15 +31,25 @@ static const char help[] =
     "  kgate run --task softmax my.cu      or said here, or in a comment: // kgate: task=softmax\n"
     "  kgate gate kernels/                 every kernel of a folder, for CI\n"
     "\n"
-    "`kgate COMMAND --help` says more. Exit codes: 0 done, 1 gate not met, 2 wrong usage, 3 could not judge.\n";
+    "`kgate COMMAND --help` or `kgate help COMMAND` says more; `kgate --version` names this build.\n"
+    "Exit codes: 0 done, 1 gate not met, 2 wrong usage, 3 could not judge.\n";
 
 static int no_such_command(const char *word) {
-    char *safe = kg_safe(word);
+    char *safe = *word ? kg_safe(word) : kg_strdup("''");
     if (word[0] != '-' && !access(word, F_OK))
         fprintf(stderr, "kgate: %s is a file, not a command: kgate run %s\n", safe, safe);
     else fprintf(stderr, "kgate: %s: no such command: use run, gate, task, device, explain or results\n", safe);
     free(safe);
     return 2;
+}
+
+static int help_on(const char *word) {
+    for (size_t i = 0; commands[i]; i++) {
+        if (strcmp(word, commands[i]->name) != 0) continue;
+        kg_options_help(commands[i], stdout);
+        return 0;
+    }
+    return no_such_command(word);
 }
 
 int main(int argc, char **argv) {
@@ -48,6 +58,7 @@ int main(int argc, char **argv) {
         fputs(help, stderr);
         return 2;
     }
+    if (!strcmp(word, "help") && argc > 2) return help_on(argv[2]);
     if (!strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help")) return fputs(help, stdout) < 0;
     if (!strcmp(word, "--version") || !strcmp(word, "-V")) return puts("kgate " KGATE_VERSION) < 0;
     for (size_t i = 0; commands[i]; i++) {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "judge/judge.h"
 #include "judge/scope.h"
 
 typedef struct {
@@ -121,7 +122,7 @@ static int set_cache(kg_options *o, const char *value, kg_error *err) {
 
 static int set_require(kg_options *o, const char *value, kg_error *err) {
     o->require = value;
-    return one_of("require", value, (const char *const[]){"efficient", "slow", NULL}, err);
+    return one_of("require", value, (const char *const[]){"efficient", "slow", "right", NULL}, err);
 }
 
 static int set_timeout(kg_options *o, const char *value, kg_error *err) {
@@ -161,12 +162,8 @@ static int set_util(kg_options *o, const char *value, kg_error *err) {
 }
 
 static int set_baseline(kg_options *o, const char *value, kg_error *err) {
-    static const char *const names[] = {"auto",     "none",  "torch-eager", "torch-compile", "onednn", "openblas",
-                                        "cublaslt", "cudnn", NULL};
     o->baseline = value;
-    for (size_t i = 0; names[i]; i++)
-        if (!strcmp(value, names[i])) return 0;
-    if (!access(value, F_OK)) return 0;
+    if (!kg_baseline_known(value, NULL)) return 0;
     return bad(err, "baseline", value,
                "use auto, none, torch-eager, torch-compile, onednn, openblas, cublaslt, cudnn, or a kernel's file");
 }
@@ -204,7 +201,7 @@ static const option table[] = {
     {"python", 0, "PROGRAM", "interpreter of Python candidates ($KGATE_PYTHON, else python3)", set_python},
     {"lang", 'l', "LANGUAGE", "c, cuda, ptx, cubin, opencl, triton, tilelang or python", set_language},
     {"resume", 0, NULL, "go on with the last interrupted run of the same settings", set_resume},
-    {"require", 0, "VERDICT", "efficient, or slow to let right and slow ones pass (efficient)", set_require},
+    {"require", 0, "VERDICT", "efficient; slow or right: right and honest is enough (efficient)", set_require},
     {"verdict", 0, "VERDICT", "only results with this verdict", set_verdict},
     {"limit", 'n', "N", "at most so many, newest first (50)", set_limit},
     {"force", 0, NULL, "write over a file that is there", set_force},

@@ -1,8 +1,6 @@
-// Where results and messages go.
-#include <errno.h>
+// Messages, and which database.
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -15,6 +13,14 @@ int kg_cli_error(kg_error *err) {
     free(safe);
     kg_error_clear(err);
     return code;
+}
+
+int kg_cli_unknown_task(const char *before, const char *name, kg_error *err) {
+    char *near = kg_task_suggest(name);
+    kg_fail(err, KG_ERR_USAGE, "%s%s: unknown task: %s", before, *name ? name : "''",
+            near ? near : "`kgate task list` names all");
+    free(near);
+    return -1;
 }
 
 void kg_cli_note(const char *fmt, ...) {
@@ -33,29 +39,6 @@ void kg_cli_note(const char *fmt, ...) {
 bool kg_cli_color(FILE *to) {
     const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
     return !(no && *no) && term && strcmp(term, "dumb") != 0 && isatty(fileno(to));
-}
-
-static bool same_file(const char *a, const char *b) {
-    struct stat x, y;
-    return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino && S_ISREG(x.st_mode);
-}
-
-int kg_cli_output(const kg_options *o, FILE **out, kg_error *err) {
-    *out = stdout;
-    if (!o->output || !strcmp(o->output, "-")) return 0;
-    for (size_t i = 0; i < o->n_args; i++)
-        if (same_file(o->output, o->args[i]))
-            return kg_fail(err, KG_ERR_USAGE, "-o %s: that is a candidate: it would be written over", o->output);
-    *out = fopen(o->output, "we");
-    if (*out) return 0;
-    return kg_fail(err, KG_ERR_CANNOT, "-o %s: cannot be written: %s", o->output, strerror(errno));
-}
-
-int kg_cli_output_close(FILE *f, kg_error *err) {
-    bool failed = ferror(f) != 0;
-    if (f == stdout) failed |= fflush(f) != 0;
-    else failed |= fclose(f) != 0;
-    return failed ? kg_fail(err, KG_ERR_CANNOT, "the results could not be written: %s", strerror(errno)) : 0;
 }
 
 int kg_cli_store(const kg_options *o, bool read_only, kg_database **out, kg_error *err) {

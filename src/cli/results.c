@@ -35,8 +35,8 @@ static int add_with_id(const json_t *record, void *ctx) {
     return result;
 }
 
-static int list(const kg_options *o, kg_database *s, FILE *to, kg_error *err) {
-    kg_store_filter f = {o->task, o->verdict, kg_option_given(o, "device") ? o->device : NULL, o->limit};
+static int list(const kg_options *o, const kg_task *t, kg_database *s, FILE *to, kg_error *err) {
+    kg_store_filter f = {t ? t->name : NULL, o->verdict, kg_option_given(o, "device") ? o->device : NULL, o->limit};
     listing listed = {0};
     if (kg_report_open(o->format, to, kg_cli_color(to), &listed.report, err)) return -1;
     int result = kg_store_list(s, &f, strcmp(o->format, "table") ? add : add_with_id, &listed, err);
@@ -73,16 +73,26 @@ static int dispatch(const kg_options *o, kg_error *err) {
     bool lists = !strcmp(what, "list") && !names, shows = !strcmp(what, "show") && names == 1;
     bool diffs = !strcmp(what, "diff") && names == 2;
     if (!lists && !shows && !diffs)
-        return kg_fail(err, KG_ERR_USAGE, "kgate results %s: use: list, show ID, or diff A B", what);
+        return kg_fail(err, KG_ERR_USAGE, "results %s: use: list, show ID, or diff A B", what);
+    if (diffs && strcmp(o->format, "table") != 0)
+        return kg_fail(err, KG_ERR_USAGE, "--format %s: a diff is text: leave it out, or `results show ID --format %s`",
+                       o->format, o->format);
+    for (size_t i = 1; i < o->n_args; i++)
+        if (!*o->args[i])
+            return kg_fail(err, KG_ERR_USAGE, "results %s '': an empty id: `kgate results` lists them", what);
+    const kg_task *t = o->task ? kg_task_find(o->task) : NULL;
+    if (o->task && !t) return kg_cli_unknown_task("--task ", o->task, err);
     kg_database *s;
-    FILE *to;
+    kg_output *out;
     if (kg_cli_store(o, true, &s, err)) return -1;
-    int result = kg_cli_output(o, &to, err);
+    int result = kg_cli_output(o, &out, err);
     if (!result) {
-        result = lists   ? list(o, s, to, err)
+        FILE *to = kg_output_stream(out);
+        result = lists   ? list(o, t, s, to, err)
                  : shows ? show(o, s, o->args[1], to, err)
                          : diff(s, o->args[1], o->args[2], to, err);
-        if (kg_cli_output_close(to, result ? NULL : err)) result = -1;
+        if (result) kg_output_leave(out);
+        if (kg_output_close(out, result ? NULL : err)) result = -1;
     }
     kg_store_close(s);
     return result;

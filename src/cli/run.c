@@ -1,5 +1,6 @@
 // kgate run, kgate gate.
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/cli.h"
 
@@ -24,10 +25,13 @@ static const char run_text[] =
     "  kgate run --seed 71 --case 'f32[3,17]' relu.c   one failure again\n";
 
 static const char gate_text[] =
-    "Judges as `kgate run` does, and exits 1 when a candidate is below --require. For CI.\n"
+    "Judges as `kgate run` does, and says on standard error whether --require was met: exits 0 when all\n"
+    "meet it, 1 when one does not, 3 when one was skipped and so not judged. For CI. One that was not\n"
+    "timed is not efficient.\n"
     "\n"
     "  kgate gate kernels/                             all must be efficient\n"
     "  kgate gate --require slow kernels/              all must be right and honest\n"
+    "  kgate gate --check-only --require right k.c     the same, without timing\n"
     "  kgate gate --format junit -o gate.xml kernels/  for the CI server\n"
     "  kgate gate --lre-min 1.0 matmul.cu              at least as fast as the library\n";
 
@@ -45,26 +49,32 @@ static int check(const kg_options *o, const char *command, kg_error *err) {
         if (contradiction(o, "check-only", of_timing[i], "what is not timed has no use for it", err)) return -1;
     if (contradiction(o, "no-db", "resume", "an interrupted run is found in the database", err)) return -1;
     if (contradiction(o, "no-db", "db", "one keeps results and the other does not", err)) return -1;
-    if (!o->task || kg_task_find(o->task)) return 0;
-    char *near = kg_task_suggest(o->task);
-    kg_fail(err, KG_ERR_USAGE, "--task %s: unknown task: %s", o->task, near ? near : "`kgate task list` names all");
-    free(near);
-    return -1;
+    return !o->task || kg_task_find(o->task) ? 0 : kg_cli_unknown_task("--task ", o->task, err);
+}
+
+static void say_all(const json_t *lines) {
+    size_t i;
+    json_t *line;
+    json_array_foreach(lines, i, line) kg_cli_note("%s", json_string_value(line));
 }
 
 static int judge(kg_options *o, const char *command) {
     kg_error err = {0};
-    FILE *to = NULL;
+    kg_output *out = NULL;
     kg_report *report = NULL;
-    if (check(o, command, &err) || kg_cli_output(o, &to, &err) ||
-        kg_report_open(o->format, to, kg_cli_color(to), &report, &err))
-        return kg_cli_error(&err);
-    int code = kg_cli_judge(o, command, report, &err);
+    if (check(o, command, &err) || kg_cli_output(o, &out, &err)) return kg_cli_error(&err);
+    FILE *to = kg_output_stream(out);
+    if (kg_report_open(o->format, to, kg_cli_color(to), &report, &err)) return kg_cli_error(&err);
+    json_t *closing = !strcmp(command, "gate") ? json_array() : NULL;
+    int code = kg_cli_judge(o, command, report, closing, &err);
+    if (!kg_report_count(report)) kg_output_leave(out);
     kg_report_close(report);
-    if (kg_cli_output_close(to, &err)) {
+    if (kg_output_close(out, &err)) {
         int failed = kg_cli_error(&err);
         if (failed > code) code = failed;
     }
+    say_all(closing);
+    json_decref(closing);
     return code;
 }
 

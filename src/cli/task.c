@@ -13,34 +13,30 @@ static const char text[] =
     "  kgate task new softmax --lang c      writes softmax.c: it compiles, is right, and slow\n"
     "  kgate task new softmax --lang triton -o my.py\n";
 
-static int unknown(const char *name, kg_error *err) {
-    char *near = kg_task_suggest(name);
-    kg_fail(err, KG_ERR_USAGE, "%s: unknown task: %s", name, near ? near : "`kgate task list` names all");
-    free(near);
-    return -1;
+static json_t *as_json(const kg_task *t) {
+    return json_pack("{s:s, s:s, s:s?, s:s?, s:s?}", "task", t->name, "suite", t->suite, "category", t->category,
+                     "signature", t->signature, "summary", t->summary);
 }
 
-static void list_json(FILE *to) {
-    json_t *all = json_array();
-    for (size_t i = 0; i < kg_task_count(); i++) {
-        const kg_task *t = kg_task_at(i);
-        json_array_append_new(
-            all, json_pack("{s:s, s:s, s:s?, s:s?, s:s?}", "task", t->name, "suite", t->suite, "category", t->category,
-                           "signature", t->signature, "summary", t->summary));
-    }
-    json_dumpf(all, to, JSON_INDENT(2));
+// Takes v.
+static void print_json(json_t *v, FILE *to) {
+    json_dumpf(v, to, JSON_INDENT(2));
     fputc('\n', to);
-    json_decref(all);
+    json_decref(v);
+}
+
+static int check_format(const kg_options *o, const char *takes, kg_error *err) {
+    if (!strcmp(o->format, "table") || !strcmp(o->format, "json")) return 0;
+    return kg_fail(err, KG_ERR_USAGE, "--format %s: %s", o->format, takes);
 }
 
 static int list(const kg_options *o, FILE *to, kg_error *err) {
-    if (!strcmp(o->format, "json")) {
-        list_json(to);
-        return 0;
-    }
-    if (strcmp(o->format, "table") != 0)
-        return kg_fail(err, KG_ERR_USAGE, "--format %s: a list of tasks is table or json", o->format);
-    for (size_t i = 0; i < kg_task_count(); i++) {
+    if (check_format(o, "a list of tasks is table or json", err)) return -1;
+    json_t *all = json_array();
+    for (size_t i = 0; i < kg_task_count(); i++) json_array_append_new(all, as_json(kg_task_at(i)));
+    if (!strcmp(o->format, "json")) print_json(json_incref(all), to);
+    json_decref(all);
+    for (size_t i = 0; i < kg_task_count() && !strcmp(o->format, "table"); i++) {
         const kg_task *t = kg_task_at(i);
         fprintf(to, "%-30s %-6s %-15s %.46s\n", t->name, t->suite, t->category ? t->category : "-",
                 t->summary ? t->summary : "");
@@ -48,11 +44,16 @@ static int list(const kg_options *o, FILE *to, kg_error *err) {
     return 0;
 }
 
-static int show(const char *name, FILE *to, kg_error *err) {
+static int show(const kg_options *o, const char *name, FILE *to, kg_error *err) {
     const kg_task *t = kg_task_find(name);
-    if (!t) return unknown(name, err);
+    if (!t) return kg_cli_unknown_task("", name, err);
+    if (check_format(o, "a task is shown as table (text) or json", err)) return -1;
     char *described = kg_task_describe(t);
-    fputs(described, to);
+    if (!strcmp(o->format, "json")) {
+        json_t *v = as_json(t);
+        json_object_set_new(v, "description", json_string(described));
+        print_json(v, to);
+    } else fputs(described, to);
     free(described);
     return 0;
 }
@@ -77,15 +78,20 @@ static const char *extension(const char *language) {
 
 static int new (const kg_options *o, const char *name, kg_error *err) {
     const kg_task *t = kg_task_find(name);
-    if (!t) return unknown(name, err);
+    if (!t) return kg_cli_unknown_task("", name, err);
+    if (kg_option_given(o, "format"))
+        return kg_fail(err, KG_ERR_USAGE, "--format %s: a new kernel is source: leave it out", o->format);
     if (!o->language || !extension(o->language))
-        return kg_fail(err, KG_ERR_USAGE, "kgate task new %s: say which language: --lang c|cuda|opencl|triton|tilelang",
+        return kg_fail(err, KG_ERR_USAGE, "task new %s: say which language: --lang c|cuda|opencl|triton|tilelang",
                        name);
+    if (o->output && kg_task_skeleton_check_path(o->language, o->output, err)) return -1;
     char *source = kg_task_skeleton(t, o->language, err);
     if (!source) return -1;
     char *path = o->output ? kg_strdup(o->output) : kg_format("%s.%s", t->name, extension(o->language));
+    kg_options only_database = {.db = o->db};
     int result = 0;
     if (!strcmp(path, "-")) fputs(source, stdout);
+    else if (kg_cli_may_write(&only_database, path, err)) result = -1;
     else if (!(result = write_new(path, source, o->force, err)))
         kg_cli_note("wrote %s: right and slow; judge it with: kgate run --task %s %s", path, t->name, path);
     free(path);
@@ -99,11 +105,15 @@ static int dispatch(const kg_options *o, kg_error *err) {
     if (!strcmp(what, "new") && names == 1) return new (o, o->args[1], err);
     bool listed = !strcmp(what, "list") && !names, shown = !strcmp(what, "show") && names == 1;
     if (!listed && !shown)
-        return kg_fail(err, KG_ERR_USAGE, "kgate task %s: use: list, show NAME, or new NAME --lang LANGUAGE", what);
-    FILE *to;
-    if (kg_cli_output(o, &to, err)) return -1;
-    int result = listed ? list(o, to, err) : show(o->args[1], to, err);
-    return kg_cli_output_close(to, err) ? -1 : result;
+        return kg_fail(err, KG_ERR_USAGE, "task %s: use: list, show NAME, or new NAME --lang LANGUAGE", what);
+    kg_options without_args = *o;  // names of tasks, not files
+    without_args.n_args = 0;
+    kg_output *out;
+    if (kg_cli_output(&without_args, &out, err)) return -1;
+    FILE *to = kg_output_stream(out);
+    int result = listed ? list(o, to, err) : show(o, o->args[1], to, err);
+    if (result) kg_output_leave(out);
+    return kg_output_close(out, result ? NULL : err) ? -1 : result;
 }
 
 static int task(kg_options *o) {

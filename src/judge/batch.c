@@ -102,16 +102,18 @@ static double waited_s(const kg_session *s) {
 // not do: on the CPU the runner's own process makes it, and may make it early.
 static int release(kg_session *s, int calls, kg_batch *out, kg_error *err) {
     if (!s->device->ops->judge_polls) kg_placement_hold(s->pid);
-    double waited = waited_s(s);
-    kg_session_resume(s);
+    double waited = waited_s(s), crowded = kg_most_waited_seconds(s->pid);
     double start = kg_now();
+    // The gate first: nothing of the runner's may run before our clock does.
     kg_control_set(&s->control->go, s->seq);
+    kg_session_resume(s);
     bool late = !wait_done(s);
     json_t *answer = NULL;
     // A batch that never ends: the answer will not come either, unless the process died or the call failed.
     int unanswered = kg_session_receive(s, late ? 0.5 : s->o.timeout_s, &answer, err);
     out->judge_s = kg_now() - start;
     out->waited_s = waited_s(s) - waited;
+    out->crowded_s = kg_most_waited_seconds(s->pid) - crowded;
     kg_placement_free(s->pid);
     if (unanswered) {
         if (late && err && err->code == KG_ERR_TIMEOUT)

@@ -93,7 +93,7 @@ int kg_trial_correctness(kg_trial *t, kg_error *err) {
         kg_error why = {0};
         if (judge_case(t, c, &why) == 0) continue;
         bool theirs = why.code == KG_ERR_DIED || why.code == KG_ERR_TIMEOUT;
-        if (theirs) t->broken = kg_strdup(why.text);
+        if (theirs) kg_trial_broke(t, c, false, kg_strdup(why.text));
         else kg_fail(err, why.code, "%s", why.text);
         kg_error_clear(&why);
         return theirs ? 0 : -1;

@@ -76,6 +76,12 @@ void kg_trial_result(kg_trial *t, const kg_case *c, bool timed, const kg_check *
     if (check) r->rung = kg_check_rung(check, kg_check_required(t->task, c));
 }
 
+void kg_trial_broke(kg_trial *t, const kg_case *c, bool timed, char *why) {
+    kg_trial_result(t, c, timed, NULL, kg_strdup(why));
+    t->broken = why;
+    t->broke_in_case = true;
+}
+
 size_t kg_trial_failed(const kg_trial *t) {
     size_t n = 0;
     for (size_t i = 0; i < t->n_results; i++) n += !t->results[i].ok;
@@ -191,6 +197,7 @@ void kg_trial_find_precision(kg_trial *t) {
 }
 
 static int judge_steps(kg_trial *t, kg_error *err) {
+    if (kg_baseline_prepare(t, err)) return -1;
     int rc = start(t, err);
     if (rc) return rc < 0 ? -1 : 0;
     if (kg_trial_correctness(t, err)) return -1;
@@ -236,6 +243,7 @@ static void trial_free(kg_trial *t) {
     kg_cases_free(&t->sizes);
     json_decref(t->not_timed);
     free(t->broken);
+    free(t->no_baseline);
     free(t->sandbox);
     free(t->entry);
 }

@@ -24,6 +24,9 @@ typedef struct {
     void *progress_ctx;
 } kg_judge_options;
 
+// Whether a baseline has this name: auto, none, a library, or a file that is there. Fails with KG_ERR_USAGE.
+int kg_baseline_known(const char *name, kg_error *err);
+
 typedef struct kg_judge kg_judge;
 // One judge per device and run; keeps baselines' sessions and ceilings. l and d are borrowed.
 int kg_judge_open(kg_launcher *l, kg_device *d, const kg_ceilings *ceilings, const kg_judge_options *o, kg_judge **out,

@@ -121,7 +121,7 @@ bool kg_judges_can(kg_judges *j, kg_language l, kg_error *err) {
 }
 
 static kg_ceilings unmeasured(void) {
-    kg_ceilings c = {NAN, NAN, NAN, {0}, NAN, NAN, NAN, NAN, NULL};
+    kg_ceilings c = {NAN, NAN, NAN, {0}, NAN, NAN, NAN, NAN, false, NULL};
     for (size_t i = 0; i < sizeof c.ops_s / sizeof *c.ops_s; i++) c.ops_s[i] = NAN;
     return c;
 }

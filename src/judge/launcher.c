@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/process.h"
+#include "judge/scratch.h"
 #include "judge/session.h"
 #include "runner/protocol.h"
 
@@ -28,6 +29,7 @@ struct kg_launcher {
 static const char *first_of(const char *a, const char *b, const char *c) { return a && *a ? a : b && *b ? b : c; }
 
 int kg_launcher_open(const kg_launcher_options *o, kg_launcher **out, kg_error *err) {
+    kg_scratch_sweep();
     kg_launcher *l = kg_alloc(sizeof *l);
     l->folder = kg_install_folder();
     l->python = kg_strdup(first_of(o->python, getenv("KGATE_PYTHON"), "python3"));
@@ -181,6 +183,10 @@ static int spawn_python(kg_launcher *l, const char *scratch, int theirs, int *pi
     if (n < 2 || n > INT_MAX) return kg_fail(err, KG_ERR_INTERNAL, "the Python parent gave no process");
     *pid = (int)n;
     return 0;
+}
+
+const char *kg_launcher_named_python(const kg_launcher *l) {
+    return strcmp(l->python, "python3") != 0 ? l->python : NULL;
 }
 
 int kg_launcher_spawn(kg_launcher *l, bool python, const char *scratch, int *socket, int *pid, kg_error *err) {

@@ -5,6 +5,8 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 #include "base/base.h"
 
@@ -17,6 +19,57 @@ double kg_waited_seconds(int pid, int tid) {
     int found = fscanf(f, "%*u %llu", &waited);
     fclose(f);
     return found == 1 ? 1e-9 * (double)waited : NAN;
+}
+
+double kg_most_waited_seconds(int pid) {
+    char *path = kg_format("/proc/%d/task", pid);
+    DIR *d = opendir(path);
+    free(path);
+    double most = NAN;
+    for (struct dirent *e; d && (e = readdir(d));) {
+        int tid = atoi(e->d_name);
+        if (tid > 0) most = fmax(most, kg_waited_seconds(pid, tid));
+    }
+    if (d) closedir(d);
+    return most;
+}
+
+// proc(5): the letter after the name in parentheses, which may hold anything.
+static bool stands_still(int pid, int tid) {
+    char *path = kg_format("/proc/%d/task/%d/stat", pid, tid), text[256];
+    FILE *f = fopen(path, "re");
+    free(path);
+    if (!f) return true;  // ended
+    size_t n = fread(text, 1, sizeof text - 1, f);
+    fclose(f);
+    text[n] = '\0';
+    const char *name_end = strrchr(text, ')');
+    return !name_end || strchr("TtZX", name_end[1] ? name_end[2] : 'X');
+}
+
+static bool all_stand_still(int pid) {
+    char *path = kg_format("/proc/%d/task", pid);
+    DIR *d = opendir(path);
+    free(path);
+    bool still = true;
+    for (struct dirent *e; d && still && (e = readdir(d));) {
+        int tid = atoi(e->d_name);
+        still = tid <= 0 || stands_still(pid, tid);
+    }
+    if (d) closedir(d);
+    return still;
+}
+
+void kg_wait_stopped(int pid, double patience_s) {
+    double deadline = kg_now() + patience_s;
+    while (!all_stand_still(pid) && kg_now() < deadline) sched_yield();
+}
+
+double kg_worked_seconds(int pid) {
+    clockid_t clock;
+    struct timespec t;
+    if (pid <= 0 || clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &t)) return NAN;
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 // A machine may have more processors than cpu_set_t holds (1024); there nothing is bound.

@@ -45,20 +45,9 @@ static json_t *build_part(const kg_trial *t) {
     return o;
 }
 
-// One command line that shows this case again.
-static char *replay(const kg_trial *t, const kg_case *c) {
-    kg_text line = {0};
-    kg_text_add(&line, "kgate run ");
-    for (const char *p = t->cand->path; *p; p++)
-        if (strchr(" '\"\\$`&|;<>()*?[]{}!#~\n\t", *p)) kg_text_add(&line, *p == '\n' ? "$'\\n'" : "\\%c", *p);
-        else kg_text_add(&line, "%c", *p);
-    kg_text_add(&line, " --task %s --device %s --seed %llu --cases full%s --case '%s'", t->task->name,
-                t->judge->info.kind, (unsigned long long)t->judge->o.seed, c->timed ? "" : " --check-only", c->name);
-    return line.data;
-}
-
 static const kg_case_result *worst_of(const kg_trial *t) {
     const kg_case_result *w = NULL;
+    if (t->broke_in_case) return &t->results[t->n_results - 1];
     for (size_t i = 0; i < t->n_results; i++) {
         const kg_case_result *r = &t->results[i];
         bool more = !w || (w->ok && !r->ok) || (w->ok == r->ok && r->error_over_bound > w->error_over_bound);
@@ -80,7 +69,7 @@ static json_t *correctness_part(const kg_trial *t) {
     if (w) {
         set(worst, "case", text(w->c->name));
         set(worst, "error_over_bound", number(w->error_over_bound));
-        char *line = replay(t, w->c);
+        char *line = w->ok ? NULL : kg_trial_replay(t, w->c);  // of a right case there is nothing to see again
         set(worst, "replay", text(line));
         free(line);
         if (!w->ok) set(o, "why", text(w->why));
@@ -136,9 +125,13 @@ static json_t *performance_part(const kg_trial *t, const kg_verdict *v) {
     set(o, "utilization_ci", interval(v->util, 1));
     set(o, "speedup", number(v->speedup));
     set(o, "worst_case", text(v->worst_case));
-    set(o, "sure", v->library == KG_SCREEN_NONE && v->roofline == KG_SCREEN_NONE ? json_null() : json_boolean(v->sure));
+    set(o, "sure",
+        v->library == KG_SCREEN_NONE && v->roofline == KG_SCREEN_NONE
+            ? json_null()
+            : json_boolean(v->sure && !t->busy && !t->judge->ceilings.disturbed));
     set(o, "cache", text(t->judge->o.hot ? "hot" : "cold"));
     set(o, "baseline_settings", text(t->baseline_settings));
+    if (t->no_baseline) set(o, "no_baseline", text(t->no_baseline));
     set(o, "ceilings", text(t->judge->ceilings.source));
     const kg_overhead *c = &t->overhead;
     set(o, "calibration",
@@ -149,10 +142,31 @@ static json_t *performance_part(const kg_trial *t, const kg_verdict *v) {
     return o;
 }
 
-static json_t *screens_part(const kg_verdict *v) {
+// Why a screen says nothing of a kernel that was timed.
+static const char *why_no_library(const kg_trial *t) {
+    if (t->no_baseline) return t->no_baseline;
+    for (size_t i = 0; i < t->n_times; i++)
+        if (t->times[i].base.n) return "every size with a baseline is at the launch floor";
+    return t->times[0].no_baseline ? t->times[0].no_baseline : "no size has a baseline";
+}
+
+static const char *why_no_roofline(const kg_trial *t) {
+    for (size_t i = 0; i < t->n_times; i++)
+        if (isfinite(t->times[i].sol.seconds)) return "every size is at the launch floor";
+    return "this device's ceilings are not known";
+}
+
+static json_t *screens_part(const kg_trial *t, const kg_verdict *v) {
     json_t *o = json_object();
+    bool timed = t->n_times && t->times[0].cand.n && !t->broken && !kg_trial_failed(t);
+    const kg_thresholds *held = &t->judge->o.thresholds;
     set(o, "library", text(kg_screen_name(v->library)));
+    if (timed && v->library == KG_SCREEN_NONE) set(o, "library_why", text(why_no_library(t)));
     set(o, "roofline", text(kg_screen_name(v->roofline)));
+    if (timed && v->roofline == KG_SCREEN_NONE) set(o, "roofline_why", text(why_no_roofline(t)));
+    set(o, "lre_min", number(held->lre_min));
+    set(o, "util_min",
+        json_pack("{s:f,s:f}", "memory", held->util_min[KG_BOUND_MEMORY], "compute", held->util_min[KG_BOUND_COMPUTE]));
     return o;
 }
 
@@ -173,8 +187,9 @@ json_t *kg_trial_record(const kg_trial *t, const char *started, double seconds) 
     set(o, "correctness", t->task ? correctness_part(t) : json_null());
     set(o, "integrity", integrity_part(t));
     if (t->judge->o.scope) set(o, "scope", text(t->judge->o.scope));
+    if (t->judge->o.case_only) set(o, "case_only", text(t->judge->o.case_only));
     set(o, "performance", t->task ? performance_part(t, &v) : json_null());
-    set(o, "screens", screens_part(&v));
+    set(o, "screens", screens_part(t, &v));
     set(o, "findings", json_array());
     set(o, "started", text(started));
     set(o, "seconds", number(seconds));

@@ -1,8 +1,10 @@
 #include "judge/placement.h"
 #include "judge/session_private.h"
 
+// Stopped threads are waited for that long: one in the middle of a system call may take its time.
+#define STOP_S 0.05
+
 #include <errno.h>
-#include <ftw.h>
 #include <limits.h>
 #include <math.h>
 #include <poll.h>
@@ -51,11 +53,26 @@ int kg_session_receive(kg_session *s, double timeout_s, json_t **answer, kg_erro
 
 // The whole process group, so that spinning threads and children stop too.
 void kg_session_pause(kg_session *s) {
-    if (s->pid && !s->paused) s->paused = kill(-s->pid, SIGSTOP) == 0;
+    if (!s->pid || s->paused) return;
+    s->paused = kill(-s->pid, SIGSTOP) == 0;
+    kg_wait_stopped(s->pid, STOP_S);
+    s->paused_at = kg_now();
+    s->worked_at = kg_worked_seconds(s->pid);
+}
+
+int kg_session_ran_paused(const kg_session *s) { return s->ran_paused; }
+
+// A virtual machine's own pauses may be counted as its threads' work, so a little is nobody's doing.
+static void look_at_pause(kg_session *s) {
+    double ran = kg_worked_seconds(s->pid) - s->worked_at;
+    s->ran_paused += ran > 10e-3 && ran > 0.5 * (kg_now() - s->paused_at);
 }
 
 void kg_session_resume(kg_session *s) {
-    if (s->paused && s->pid) kill(-s->pid, SIGCONT);
+    if (s->paused && s->pid) {
+        look_at_pause(s);
+        kill(-s->pid, SIGCONT);
+    }
     s->paused = false;
 }
 
@@ -85,20 +102,9 @@ int kg_session_ask(kg_session *s, json_t *request, const int *fds, int n, double
 
 // ---- opening and closing ---------------------------------------------------------------------------
 
-static int make_scratch(kg_session *s, kg_error *err) {
-    const char *tmp = getenv("TMPDIR");
-    s->scratch = kg_format("%s/kgate-run-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    if (mkdtemp(s->scratch)) return 0;
-    int rc = kg_fail(err, KG_ERR_CANNOT, "cannot make a scratch folder %s: %s; set TMPDIR to a writable folder",
-                     s->scratch, strerror(errno));
-    free(s->scratch);
-    s->scratch = NULL;
-    return rc;
-}
-
 static int hello(kg_session *s, kg_error *err) {
     json_t *request = json_pack("{s:s,s:i,s:s,s:i,s:s}", "op", "hello", "version", KG_PROTOCOL_VERSION, "device",
-                                s->device->ops->kind, "ordinal", s->device->ordinal, "scratch", s->scratch);
+                                s->device->ops->kind, "ordinal", s->device->ordinal, "scratch", s->scratch.path);
     json_t *answer;
     if (kg_session_ask(s, request, &s->control_fd, 1, s->o.timeout_s < 30 ? 30 : s->o.timeout_s, &answer, err))
         return -1;
@@ -116,21 +122,13 @@ int kg_session_open(kg_launcher *l, kg_device *d, bool python, const kg_session_
     s->device = d;
     s->python = python;
     s->o = *o;
-    s->socket = s->control_fd = -1;
-    if (make_scratch(s, err) || kg_control_create(&s->control_fd, &s->control, err) ||
-        kg_launcher_spawn(l, python, s->scratch, &s->socket, &s->pid, err) || hello(s, err)) {
+    s->socket = s->control_fd = s->scratch.lock = -1;
+    if (kg_scratch_make(&s->scratch, err) || kg_control_create(&s->control_fd, &s->control, err) ||
+        kg_launcher_spawn(l, python, s->scratch.path, &s->socket, &s->pid, err) || hello(s, err)) {
         kg_session_close(s);
         return -1;
     }
     *out = s;
-    return 0;
-}
-
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw) {
-    (void)st;
-    (void)type;
-    (void)ftw;
-    remove(path);
     return 0;
 }
 
@@ -146,8 +144,7 @@ void kg_session_close(kg_session *s) {
     if (s->out) s->device->ops->arena_destroy(s->out);
     if (s->control) kg_control_destroy(s->control_fd, s->control);
     if (s->socket >= 0) close(s->socket);
-    if (s->scratch) nftw(s->scratch, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
-    free(s->scratch);
+    kg_scratch_remove(&s->scratch);
     free(s->sandbox);
     free(s->entry);
     free(s);
@@ -155,7 +152,7 @@ void kg_session_close(kg_session *s) {
 
 const char *kg_session_sandbox(const kg_session *s) { return s->sandbox; }
 const char *kg_session_entry(const kg_session *s) { return s->entry; }
-const char *kg_session_scratch(const kg_session *s) { return s->scratch; }
+const char *kg_session_scratch(const kg_session *s) { return s->scratch.path; }
 bool kg_session_is_python(const kg_session *s) { return s->python; }
 bool kg_session_alive(const kg_session *s) { return s->pid != 0; }
 bool kg_session_synchronises(const kg_session *s) { return s->unheld; }

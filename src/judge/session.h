@@ -18,6 +18,8 @@ void kg_launcher_close(kg_launcher *l);
 // Starts a runner: native (python == false) or forked from the warm Python parent. *socket: the judge's end, owned.
 // *pid: to kill. scratch: the only folder it may write.
 int kg_launcher_spawn(kg_launcher *l, bool python, const char *scratch, int *socket, int *pid, kg_error *err);
+// The interpreter, where it is not just the python3 that PATH finds; NULL.
+const char *kg_launcher_named_python(const kg_launcher *l);
 // What the Python side has: JSON text {"python","torch","triton","error"}; owned by the launcher.
 const char *kg_launcher_python_info(kg_launcher *l, kg_error *err);
 // Kills and reaps a runner; returns a short text on how it ended ("killed by SIGSEGV"), owned by the caller.
@@ -53,10 +55,11 @@ int kg_session_call(kg_session *s, int slot, int n, kg_error *err);
 
 typedef struct {
     int calls;
-    double *times;    // per call, as the runner says; owned
-    double judge_s;   // release to the account's coming, by the judge's clock
-    double waited_s;  // of that time, what its thread and ours waited for a processor; NAN unknown
-    double host_s;    // enqueueing, per call, as the runner says
+    double *times;     // per call, as the runner says; owned
+    double judge_s;    // release to the account's coming, by the judge's clock
+    double waited_s;   // of that time, what its thread and ours waited for a processor; NAN unknown
+    double crowded_s;  // the most that one of its threads waited meanwhile; NAN unknown
+    double host_s;     // enqueueing, per call, as the runner says
     bool held;
 } kg_batch;
 // One batch of `calls` calls on slots 0..calls-1; the inputs get the values of `seed` behind the hold. Tries held
@@ -74,6 +77,9 @@ bool kg_session_synchronises(const kg_session *s);
 // Stops the runner's processes until it is next asked for something: neither its threads that still spin nor work
 // hidden in the background disturb what another session times.
 void kg_session_pause(kg_session *s);
+// Pauses in which the runner's threads worked all the same. A candidate that has itself continued disturbs the
+// library's times, or works outside of the clock.
+int kg_session_ran_paused(const kg_session *s);
 bool kg_session_is_python(const kg_session *s);
 bool kg_session_alive(const kg_session *s);
 const char *kg_session_scratch(const kg_session *s);

@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include "judge/layout.h"
+#include "judge/scratch.h"
 #include "judge/session.h"
 #include "runner/protocol.h"
 
@@ -13,7 +14,8 @@ struct kg_session {
     kg_device *device;
     bool python, native;
     kg_session_options o;
-    char *scratch, *sandbox, *entry;
+    kg_scratch scratch;
+    char *sandbox, *entry;
     int socket, pid;
     kg_control *control;
     int control_fd;
@@ -24,10 +26,12 @@ struct kg_session {
     uint32_t seq;
     bool unheld;  // for good: the candidate synchronises
     bool paused;
-    double call_overhead_s;   // judge's clock, per empty call
-    double batch_overhead_s;  // judge's clock, per empty batch
-    double event_s;           // what the runner's own timing adds to a call
-    double empty_s;           // a call of a kernel that does nothing, so timed
+    double paused_at, worked_at;  // when, and the processor time it had used
+    int ran_paused;               // pauses in which it worked all the same
+    double call_overhead_s;       // judge's clock, per empty call
+    double batch_overhead_s;      // judge's clock, per empty batch
+    double event_s;               // what the runner's own timing adds to a call
+    double empty_s;               // a call of a kernel that does nothing, so timed
 };
 
 // Sends a request (whose reference it takes) and waits for the answer; *answer is owned by the caller, NULL: not

@@ -12,7 +12,12 @@
 // While a screen's interval straddles its threshold, every size is measured again, at most this often.
 #define ROUNDS 3
 // In one size, batches that are run again because the machine disturbed them.
-#define AGAIN 10
+#define AGAIN   10
+#define AGAIN_S 0.5
+// A batch in which one of the runner's threads waited longer than this share of it is disturbed.
+#define CROWDED 0.1
+// Pauses in which a stopped runner worked, from which on it has continued itself.
+#define RAN_PAUSED 3
 // After a batch, calls of it are looked at with this chance, drawn when it is over; after the first and the last
 // always.
 #define LOOK_CHANCE      0.5
@@ -45,6 +50,8 @@ typedef struct {
     kg_session *s, *other;  // other: stands still while this one is timed
     kg_samples *samples;
     int batches, parted;                     // parted: batches in which the two clocks disagree
+    int crowded;                             // batches in which threads had to share processors
+    double again_s;                          // and for how long
     int again;                               // how often a disturbed batch may still be run again
     double most, most_reported, most_judge;  // the one in which they do most, seconds
     double host_s;
@@ -79,22 +86,24 @@ static double copying_s(const kg_trial *t, const kg_session *s, const kg_case *c
 // What of a batch's time the runner's account leaves out, beyond what the clocks of honest kernels part by.
 typedef struct {
     double missing_s;
-    bool disturbed;  // nobody's doing: the runner or the judge waited for a processor that long
+    bool waited;   // nobody's doing: the runner or the judge waited for a processor that long
+    bool crowded;  // threads had to share their processors, with others or with each other
 } account;
 
 static account compare_clocks(const kg_trial *t, side *x, const kg_batch *b, double copying) {
     const pace *p = pace_of(t);
     kg_overhead o = kg_session_overhead(x->s);
+    account a = {.crowded = b->crowded_s > CROWDED * b->judge_s};
     double reported = 0;
     for (int i = 0; i < b->calls; i++) reported += b->times[i] > o.event_s ? b->times[i] - o.event_s : 0;
     double overhead = o.per_batch_s + o.per_call_s * b->calls + copying;
     kg_clocks k =
         kg_clocks_compare(reported, b->judge_s, overhead, b->calls, p->slack_call_s, p->slack_batch_s, p->slack_rel);
-    if (k.agree) return (account){0, false};
-    account a = {k.excess_s - k.allowed_s, false};
+    if (k.agree) return a;
+    a.missing_s = k.excess_s - k.allowed_s;
     // Where the kernel does not tell who waited, nothing can be held against the runner.
-    a.disturbed = !(a.missing_s > b->waited_s);
-    if (a.missing_s > x->most && !a.disturbed) {
+    a.waited = !(a.missing_s > b->waited_s);
+    if (a.missing_s > x->most && !a.waited) {
         x->most = a.missing_s;
         x->most_reported = reported;
         x->most_judge = b->judge_s - overhead;
@@ -107,10 +116,13 @@ static account compare_clocks(const kg_trial *t, side *x, const kg_batch *b, dou
 // part again and again is charged to both.
 static void add_samples(kg_trial *t, side *x, const kg_batch *b, account a, int batch) {
     double event_s = kg_session_overhead(x->s).event_s;
-    double missing = a.disturbed || x->s == t->session ? a.missing_s / b->calls : 0;
+    double missing = a.waited || x->s == t->session ? a.missing_s / b->calls : 0;
     for (int i = 0; i < b->calls; i++)
         kg_samples_add(x->samples, missing + (b->times[i] > event_s ? b->times[i] - event_s : 0), batch);
     if (!(x->host_s <= b->host_s)) x->host_s = b->host_s;  // the least disturbed batch
+    x->batches++;
+    x->parted += a.missing_s > 0 && !a.waited;
+    x->crowded += a.crowded;
 }
 
 // *done: false when the batch was disturbed and is to be run again.
@@ -123,14 +135,10 @@ static int try_batch(kg_trial *t, side *x, const kg_case *c, int calls, int batc
     kg_batch b;
     if (kg_session_batch(x->s, calls, seed, &b, err)) return -1;
     account a = compare_clocks(t, x, &b, copying_s(t, x->s, c, calls));
-    *done = !a.disturbed || x->again == 0;
-    if (*done) {
-        x->batches++;
-        x->parted += a.missing_s > 0 && !a.disturbed;
-        add_samples(t, x, &b, a, batch);
-    } else {
-        x->again--;
-    }
+    *done = !(a.waited || a.crowded) || x->again == 0 || x->again_s <= 0;
+    if (*done) add_samples(t, x, &b, a, batch);
+    x->again -= !*done;
+    x->again_s -= *done ? 0 : b.judge_s;
     kg_batch_free(&b);
     return 0;
 }
@@ -163,22 +171,42 @@ static int check_slot(kg_trial *t, const side *x, const kg_case *c, int slot, co
 
 // ---- one size ----------------------------------------------------------------------------------------
 
-// Lays out the size on the baseline's side and warms it. False: no baseline for this size, and why.
-static bool baseline_ready(kg_trial *t, kg_baseline *b, kg_case_times *ct, const kg_case *c, int *slots) {
-    if (!b) return false;
+// A library that fails costs the size its baseline: 0. A file that was named must not vanish so: -1.
+static int baseline_failed(const kg_baseline *b, kg_case_times *ct, kg_error *why, kg_error *err) {
+    int rc = 0;
+    if (kg_baseline_is_file(b)) {
+        rc = kg_fail(err, KG_ERR_CANNOT, "baseline %s: %s", kg_baseline_name(b), why->text);
+    } else {
+        free(ct->no_baseline);
+        ct->no_baseline = kg_strdup(why->text);
+    }
+    kg_error_clear(why);
+    return rc;
+}
+
+// A file's first call at a size is checked as a candidate's is: a wrong kernel's times say nothing.
+static int check_baseline(kg_session *s, const kg_case *c, const uint64_t *seeds, int n, kg_error *err) {
+    kg_check k = {0};
+    int rc = kg_session_check(s, seeds, n, 0, false, &k, err);
+    if (!rc && (k.error_over_bound > 1 || k.unwritten || k.guard_broken))
+        rc = kg_fail(err, KG_ERR_CANDIDATE, "it is wrong on %s: %s", c->name, k.where ? k.where : "wrong answer");
+    kg_check_free(&k);
+    return rc;
+}
+
+// Lays out the size on the baseline's side and warms it. 1: ready, 0: no baseline for this size, -1: the one that was
+// named cannot be used.
+static int baseline_ready(kg_trial *t, kg_baseline *b, kg_case_times *ct, const kg_case *c, int *slots, kg_error *err) {
+    if (!b) return 0;
     kg_session *s = kg_baseline_session(b);
     kg_error why = {0};
     uint64_t seeds[8];
     int n = 0;
     bool ok = kg_session_case(s, c, slots, kg_trial_limit(t, c), &why) == 0 &&
               kg_trial_call_case(t, s, c, 0, FIRST_CALL, seeds, &n, &why) == 0 &&
+              (!kg_baseline_is_file(b) || check_baseline(s, c, seeds, n, &why) == 0) &&
               (c->calls > 1 || kg_session_call(s, 0, 3, &why) == 0);
-    if (!ok) {
-        free(ct->no_baseline);
-        ct->no_baseline = kg_strdup(why.text);
-    }
-    kg_error_clear(&why);
-    return ok;
+    return ok ? 1 : baseline_failed(b, ct, &why, err);
 }
 
 // The first call at this size counts as much as the hundredth: it is checked. Then a few more, untimed, so that
@@ -207,8 +235,14 @@ static int calls_per_batch(kg_trial *t, side *x, const kg_case *c, int slots, in
     return 0;
 }
 
-// A machine that is busy parts the clocks of an honest kernel in a batch now and then, a forged account in most.
-static void note_clocks(kg_trial *t, const side *x, const kg_case *c) {
+// A machine that is busy parts the clocks of an honest kernel in a batch now and then, a forged account in most. The
+// library's threads crowd only where others do it to them.
+static void note_clocks(kg_trial *t, const side *x, const side *base, const kg_case *c) {
+    int ran = kg_session_ran_paused(x->s);
+    if (ran >= RAN_PAUSED)
+        kg_trial_violation(t, "ran-while-stopped",
+                           kg_format("%s: it worked in %d pauses in which it was stopped", c->name, ran));
+    t->busy |= 2 * base->crowded > base->batches;
     if (2 * x->parted <= x->batches) return;
     kg_trial_violation(
         t, "two-clocks",
@@ -216,15 +250,14 @@ static void note_clocks(kg_trial *t, const side *x, const kg_case *c) {
                   x->parted, x->batches, x->most_reported * 1e3, x->most_judge * 1e3));
 }
 
-// A baseline that fails is no fault of the candidate: the size goes on without one.
-static void base_batch(kg_trial *t, kg_case_times *ct, side *base, int calls, int batch) {
+// A baseline that fails is no fault of the candidate: the size goes on without one, unless it is a file.
+static int base_batch(kg_trial *t, kg_case_times *ct, const kg_baseline *b, side *base, int calls, int batch,
+                      kg_error *err) {
     kg_error e = {0};
-    if (!base->s || one_batch(t, base, ct->c, calls, batch, &e) == 0) return;
-    free(ct->no_baseline);
-    ct->no_baseline = kg_strdup(e.text);
-    kg_error_clear(&e);
+    if (!base->s || one_batch(t, base, ct->c, calls, batch, &e) == 0) return 0;
     kg_samples_free(&ct->base);
     base->s = NULL;
+    return baseline_failed(b, ct, &e, err);
 }
 
 // Looks at outputs of a batch that has just ended: a few of its calls, drawn now, so that which ones cannot be known
@@ -249,8 +282,8 @@ static bool look_drawn(const kg_trial *t, int batch, double cost_s) {
     return (double)(kg_trial_secret(t, ~(uint64_t)batch) >> 11) * 0x1p-53 < chance;
 }
 
-static int alternate(kg_trial *t, kg_case_times *ct, side *cand, side *base, int calls, int base_calls, kg_check *worst,
-                     bool *right, kg_error *err) {
+static int alternate(kg_trial *t, kg_case_times *ct, const kg_baseline *b, side *cand, side *base, int calls,
+                     int base_calls, kg_check *worst, bool *right, kg_error *err) {
     const pace *p = pace_of(t);
     kg_stop_rule rule = {.rel_width = 0.02, .min_batches = 5, .max_batches = 40, .budget_s = p->budget_s};
     double spent = 0, cost = 0;
@@ -258,7 +291,7 @@ static int alternate(kg_trial *t, kg_case_times *ct, side *cand, side *base, int
     for (int i = before;; i++) {
         double start = kg_now();
         // Which goes first alternates too, so that neither always finds the device as the other left it.
-        if (i & 1) base_batch(t, ct, base, base_calls, i);
+        if (i & 1 && base_batch(t, ct, b, base, base_calls, i, err)) return -1;
         if (one_batch(t, cand, ct->c, calls, i, err)) return -1;
         ct->batches = i + 1;
         double looking = kg_now();
@@ -269,7 +302,7 @@ static int alternate(kg_trial *t, kg_case_times *ct, side *cand, side *base, int
             if (!*right) return 0;
         }
         double resumed = kg_now();
-        if (!(i & 1)) base_batch(t, ct, base, base_calls, i);
+        if (!(i & 1) && base_batch(t, ct, b, base, base_calls, i, err)) return -1;
         spent += looking - start + kg_now() - resumed;
         if (last) return 0;
     }
@@ -280,21 +313,25 @@ static int time_size(kg_trial *t, kg_case_times *ct, kg_baseline *b, kg_error *e
     kg_check worst = {0};
     bool right = true;
     int slots = MOST_CALLS, base_slots = MOST_CALLS, calls = 1;
-    side cand = {.s = t->session, .samples = &ct->cand, .host_s = NAN, .again = AGAIN};
-    side base = {.samples = &ct->base, .host_s = NAN, .again = AGAIN};
+    side cand = {.s = t->session, .samples = &ct->cand, .host_s = NAN, .again = AGAIN, .again_s = AGAIN_S};
+    side base = {.samples = &ct->base, .host_s = NAN, .again = AGAIN, .again_s = AGAIN_S};
     if (kg_session_case(t->session, c, &slots, kg_trial_limit(t, c), err) || warm(t, &cand, c, &right, &worst, err) ||
         (right && calls_per_batch(t, &cand, c, slots, &calls, err)))
         return -1;
     if (!right) return 0;
-    if (baseline_ready(t, b, ct, c, &base_slots)) {
+    int base_calls = 1, ready = baseline_ready(t, b, ct, c, &base_slots, err);
+    if (ready > 0) {
         base.s = cand.other = kg_baseline_session(b);
         base.other = t->session;
+        kg_error why = {0};
+        if (calls_per_batch(t, &base, c, base_slots, &base_calls, &why)) {
+            base.s = NULL;
+            ready = baseline_failed(b, ct, &why, err);
+        }
     }
-    int base_calls = 1;
-    if (base.s && calls_per_batch(t, &base, c, base_slots, &base_calls, NULL)) base.s = NULL;
-    if (alternate(t, ct, &cand, &base, calls, base_calls, &worst, &right, err)) return -1;
+    if (ready < 0 || alternate(t, ct, b, &cand, &base, calls, base_calls, &worst, &right, err)) return -1;
     if (!right) return 0;
-    note_clocks(t, &cand, c);
+    note_clocks(t, &cand, &base, c);
     ct->baseline = base.s ? kg_baseline_name(b) : NULL;
     ct->host_s = cand.host_s;
     ct->held = !kg_session_synchronises(t->session);
@@ -344,14 +381,27 @@ static void check_floors(kg_trial *t) {
     }
 }
 
-static kg_baseline *baseline_for(kg_trial *t, char **why) {
-    kg_baseline *b = NULL;
+// *b: NULL when there is none, and t->no_baseline says why. -1: the one that was named cannot be used.
+static int baseline_for(kg_trial *t, kg_baseline **b, kg_error *err) {
     kg_error e = {0};
+    int rc = 0;
+    *b = NULL;
+    if (!t->sizes.n) return 0;
     kg_trial_progress(t, "baseline of %s", t->task->name);
-    if (kg_baseline_get(t, t->precision, &b, &e)) *why = kg_strdup(e.text);
+    if (kg_baseline_get(t, t->precision, b, &e) == 0) t->baseline_settings = kg_baseline_settings(*b);
+    else if (kg_baseline_named(t->judge)) rc = kg_fail(err, e.code, "%s", e.text);
+    else t->no_baseline = kg_strdup(e.text);
     kg_error_clear(&e);
-    if (b) t->baseline_settings = kg_baseline_settings(b);
-    return b;
+    return rc;
+}
+
+// A library that was named and has none of the sizes must not vanish either.
+static int check_served(const kg_trial *t, const kg_baseline *b, kg_error *err) {
+    if (!b || !kg_baseline_named(t->judge)) return 0;
+    for (size_t i = 0; i < t->n_times; i++)
+        if (t->times[i].base.n) return 0;
+    const char *why = t->times[0].no_baseline;
+    return kg_fail(err, KG_ERR_CANNOT, "baseline %s: %s", kg_baseline_name(b), why ? why : "it could not be timed");
 }
 
 static kg_case_times no_times(const kg_case *c) {
@@ -363,7 +413,8 @@ static kg_case_times no_times(const kg_case *c) {
 // Sorts a failure at a size into the candidate's faults (0) and the judge's own (-1); clears e.
 static int blame(kg_trial *t, const kg_case *c, kg_error *e, kg_error *err) {
     int rc = 0;
-    if (e->code == KG_ERR_DIED || e->code == KG_ERR_TIMEOUT) t->broken = kg_format("size %s: %s", c->name, e->text);
+    if (e->code == KG_ERR_DIED || e->code == KG_ERR_TIMEOUT)
+        kg_trial_broke(t, c, true, kg_format("size %s: %s", c->name, e->text));
     else if (e->code == KG_ERR_CANDIDATE) kg_trial_result(t, c, true, NULL, kg_strdup(e->text));
     else rc = kg_fail(err, e->code, "size %s: %s", c->name, e->text);
     kg_error_clear(e);
@@ -407,13 +458,12 @@ int kg_trial_timing(kg_trial *t, kg_error *err) {
         if (t->broken || kg_trial_failed(t)) return 0;
     }
     t->times = kg_alloc((t->sizes.n ? t->sizes.n : 1) * sizeof *t->times);
-    char *why = NULL;
-    kg_baseline *b = baseline_for(t, &why);
+    kg_baseline *b;
+    if (baseline_for(t, &b, err)) return -1;
     for (size_t i = 0; i < t->sizes.n; i++) {
         t->times[i] = no_times(&t->sizes.items[i]);
-        if (why) t->times[i].no_baseline = kg_strdup(why);
+        if (t->no_baseline) t->times[i].no_baseline = kg_strdup(t->no_baseline);
     }
-    free(why);
     for (int round = 0; round < ROUNDS; round++) {
         for (size_t i = 0; i < t->sizes.n; i++) {
             kg_trial_progress(t, "timing %zu of %zu: %s", i + 1, t->sizes.n, t->sizes.items[i].name);
@@ -421,6 +471,7 @@ int kg_trial_timing(kg_trial *t, kg_error *err) {
             if (size_round(t, &t->times[i], b, err)) return -1;
             if (t->broken || kg_trial_failed(t)) return 0;
         }
+        if (round == 0 && check_served(t, b, err)) return -1;
         if (t->n_violations || kg_verdict_of(t).sure) break;
     }
     check_floors(t);

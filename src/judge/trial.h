@@ -50,11 +50,14 @@ typedef struct {
     kg_case_times *times;
     size_t n_times;
     kg_violation *violations;
+    bool busy;  // others kept the processors so busy that the library's times suffered
     size_t n_violations;
-    json_t *not_timed;  // [{case, why}]
-    char *broken;       // why it is broken; NULL when it is not
+    json_t *not_timed;   // [{case, why}]
+    char *broken;        // why it is broken; NULL when it is not
+    bool broke_in_case;  // and the last result is the case in which it broke
     kg_precision precision;
     const char *baseline_settings;
+    char *no_baseline;     // why no size has one; owned
     kg_overhead overhead;  // of the candidate's session
 } kg_trial;
 
@@ -73,6 +76,8 @@ void kg_trial_progress(const kg_trial *t, const char *fmt, ...) __attribute__((f
 void kg_trial_violation(kg_trial *t, const char *family, char *evidence);  // takes evidence
 // Records a case's result; takes why (NULL: right). check: NULL when the call itself failed.
 void kg_trial_result(kg_trial *t, const kg_case *c, bool timed, const kg_check *check, char *why);
+// The candidate crashed or hung in this case, which so has no answer; takes why.
+void kg_trial_broke(kg_trial *t, const kg_case *c, bool timed, char *why);
 size_t kg_trial_failed(const kg_trial *t);
 
 // Sets precision from the results so far: the lowest rung over the cases of the dtype that is timed.
@@ -100,12 +105,22 @@ void kg_trial_choose_sizes(kg_trial *t);
 // raise.c: measures the ceilings again, once a run, and keeps the higher ones. True: they may have changed.
 bool kg_trial_raise_ceilings(kg_trial *t);
 
-// baseline.c: a library's implementation in a session of its own, set up for the task. *out stays the judge's.
+// baseline.c: whether --baseline names one, rather than auto or none.
+bool kg_baseline_named(const kg_judge *j);
+// Before a candidate is judged: fails when the baseline that was named cannot be used for the task, as far as that can
+// be told without timing.
+int kg_baseline_prepare(kg_trial *t, kg_error *err);
+// A library's implementation, or the file that was named, in a session of its own, set up for the task. *out stays the
+// judge's. Fails when there is none, and err says why.
 int kg_baseline_get(kg_trial *t, kg_precision precision, kg_baseline **out, kg_error *err);
 kg_session *kg_baseline_session(const kg_baseline *b);
+bool kg_baseline_is_file(const kg_baseline *b);
 const char *kg_baseline_name(const kg_baseline *b);
 const char *kg_baseline_settings(const kg_baseline *b);
 void kg_baseline_close(kg_baseline *b);
+
+// replay.c: the command line that shows a case again; NULL when its source is in no file. Owned by the caller.
+char *kg_trial_replay(const kg_trial *t, const kg_case *c);
 
 // record.c
 json_t *kg_trial_record(const kg_trial *t, const char *started, double seconds);

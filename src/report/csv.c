@@ -94,4 +94,4 @@ static int close_csv(void *self) {
     return 0;
 }
 
-const kg_writer kg_csv_writer = {"csv", open_csv, add_row, close_csv};
+const kg_writer kg_csv_writer = {"csv", open_csv, add_row, close_csv, NULL, NULL};

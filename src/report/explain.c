@@ -17,8 +17,10 @@ static void head(const json_t *r, FILE *to, bool color) {
     fprintf(to, "%s%s%s", kg_color_of(name, color), name, KG_COLOR_END(color));
     fprintf(to, "%s%s\n", meaning ? ": " : "", meaning ? meaning : "");
     free(name);
-    if (class_name && kg_class_meaning(class_name))
-        kg_wrap(to, 0, "class %s: %s", class_name, kg_class_meaning(class_name));
+    if (class_name && kg_class_meaning(r)) kg_wrap(to, 0, "class %s: %s", class_name, kg_class_meaning(r));
+    char *part = kg_restriction(r);
+    if (part) kg_wrap(to, 0, "%s", part);
+    free(part);
     char *why = kg_why(r);
     if (why) kg_wrap(to, 0, "why: %s", why);
     free(why);
@@ -54,14 +56,18 @@ static void correctness(const json_t *r, FILE *to) {
     if (!replay) replay = kg_field_text(r, "replay");
     if (!c) return;
     fputs("\nCorrectness\n", to);
-    if (!isnan(cases) && !isnan(failed)) kg_wrap(to, 2, "%.0f cases, %.0f without a right answer.", cases, failed);
+    if (!isnan(cases) && !isnan(failed))
+        kg_wrap(to, 2, "%.0f case%s, %.0f without a right answer.", cases, cases == 1 ? "" : "s", failed);
     if (why && worst) kg_wrap(to, 2, "Case %s: %s", worst, why);
     else if (why) kg_wrap(to, 2, "%s", why);
     if (worst && !isnan(error))
         kg_wrap(to, 2, "Largest error: %.3g of what rounding allows (1 is the limit), in case %s.", error, worst);
     if (precision)
         kg_wrap(to, 2, "It works at %s precision: the best rung of the ladder that its errors fit.", precision);
-    if (replay) kg_wrap(to, 2, "Replay: %s", replay);
+    char *command = replay ? kg_wrap_command(replay, 4, 9) : NULL;
+    if (command) fprintf(to, "  Replay:\n%s\n", command);
+    else if (replay) kg_wrap(to, 2, "Replay: %s", replay);
+    free(command);
 }
 
 static void integrity(const json_t *r, FILE *to) {
@@ -116,13 +122,19 @@ static void performance(const json_t *r, FILE *to) {
 
 static void screen(const json_t *r, FILE *to, const char *name, const char *value, const char *means) {
     char *field = kg_format("screens.%s", name), *number = kg_show_ratio(kg_field_number(r, value));
-    const char *result = kg_field_text(r, field);
-    kg_wrap(to, 2, "%s: %s%s%s. %s", name, result ? result : "not applied", *number ? ", " : "", number, means);
+    char *why_field = kg_format("screens.%s_why", name);
+    const char *result = kg_field_text(r, field), *why = result ? NULL : kg_field_text(r, why_field);
+    kg_wrap(to, 2, "%s: %s%s%s%s%s. %s", name, result ? result : "not applied", why ? ": " : "", why ? why : "",
+            *number ? ", " : "", number, means);
+    free(why_field);
     free(field);
     free(number);
 }
 
 static void screens(const json_t *r, FILE *to) {
+    char *none = kg_unscreened(r);
+    if (none) fputs("\nScreens\n", to), kg_wrap(to, 2, "%s.", none);
+    free(none);
     if (!kg_field(r, "screens.library") && !kg_field(r, "screens.roofline")) return;
     fputs("\nScreens (geometric mean over the timed cases above the launch floor)\n", to);
     screen(
@@ -193,4 +205,4 @@ static int close_words(void *self) {
     return 0;
 }
 
-const kg_writer kg_words_writer = {"words", open_words, add_words, close_words};
+const kg_writer kg_words_writer = {"words", open_words, add_words, close_words, NULL, NULL};

@@ -20,6 +20,9 @@ char *kg_shorten_middle(const char *s, size_t columns);
 char *kg_shorten_end(const char *s, size_t columns);
 // Text to the stream in lines of at most KG_WIDTH columns, each line begun with `indent` blanks.
 void kg_wrap(FILE *to, int indent, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+// A command line in lines of at most KG_WIDTH columns, broken before its options and ended so that a shell takes it as
+// one; owned by the caller, NULL when it does not fit into so many lines.
+char *kg_wrap_command(const char *command, int indent, int lines);
 
 // ---- numbers.c: owned by the caller; "" for NAN.
 char *kg_show_time(double us);               // three digits and a unit: "55.3 us", "1.47 ms"
@@ -31,9 +34,11 @@ double kg_table_time(const json_t *record);  // longest timed case, us; NAN when
 // Why a candidate is not efficient, in one line without its name; owned by the caller. NULL when there is nothing to
 // say.
 char *kg_why(const json_t *record);
-const char *kg_class_meaning(const char *class_name);      // NULL for an unknown one
+const char *kg_class_meaning(const json_t *record);        // by the screens that were applied; NULL without a class
 const char *kg_verdict_meaning(const char *verdict);       // NULL for an unknown one
 const char *kg_color_of(const char *verdict, bool color);  // escape sequence, or ""
+// "judged in part: --scope f32"; owned by the caller. NULL for the whole schema.
+char *kg_restriction(const json_t *record);
 #define KG_COLOR_END(color) ((color) ? "\033[0m" : "")
 // The timed case that holds its screens back most: least utilisation and LRE against each other; NULL when none.
 const json_t *kg_worst_case(const json_t *record);
@@ -44,6 +49,9 @@ typedef struct {
     void *(*open)(FILE *to, bool color);  // the writer's own state
     int (*add)(void *self, const json_t *record);
     int (*close)(void *self);  // frees self
+    // Optional: one that was not judged; what counts as a failure.
+    int (*skip)(void *self, const char *path, const char *task, const char *why);
+    void (*require)(void *self, const kg_requirement *q);
 } kg_writer;
 extern const kg_writer kg_table_writer, kg_json_writer, kg_jsonl_writer, kg_csv_writer, kg_junit_writer,
     kg_words_writer;

@@ -40,5 +40,5 @@ static int close_array(void *self) {
     return rc;
 }
 
-const kg_writer kg_jsonl_writer = {"jsonl", open_lines, add_line, close_lines};
-const kg_writer kg_json_writer = {"json", open_lines, add_item, close_array};
+const kg_writer kg_jsonl_writer = {"jsonl", open_lines, add_line, close_lines, NULL, NULL};
+const kg_writer kg_json_writer = {"json", open_lines, add_item, close_array, NULL, NULL};

@@ -8,6 +8,7 @@ struct kg_report {
     const kg_writer *writer;
     void *self;
     FILE *to;
+    size_t records;
     bool failed;
 };
 
@@ -27,8 +28,20 @@ int kg_report_open(const char *format, FILE *to, bool color, kg_report **out, kg
     return kg_fail(err, KG_ERR_USAGE, "--format %s: unknown: use table, json, jsonl, csv or junit", format);
 }
 
+void kg_report_require(kg_report *r, const kg_requirement *q) {
+    if (r->writer->require) r->writer->require(r->self, q);
+}
+
+size_t kg_report_count(const kg_report *r) { return r->records; }
+
 int kg_report_add(kg_report *r, const json_t *record) {
+    r->records++;
     if (r->writer->add(r->self, record)) r->failed = true;
+    return r->failed ? -1 : 0;
+}
+
+int kg_report_skip(kg_report *r, const char *path, const char *task, const char *why) {
+    if (r->writer->skip && r->writer->skip(r->self, path, task, why)) r->failed = true;
     return r->failed ? -1 : 0;
 }
 

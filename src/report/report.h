@@ -11,7 +11,23 @@
 typedef struct kg_report kg_report;
 int kg_report_open(const char *format, FILE *to, bool color, kg_report **out, kg_error *err);
 int kg_report_add(kg_report *r, const json_t *record);
-int kg_report_close(kg_report *r);  // writes what the format needs at the end; -1 when the stream failed
+// One that was given and not judged, and why; only JUnit has a place for it.
+int kg_report_skip(kg_report *r, const char *path, const char *task, const char *why);
+size_t kg_report_count(const kg_report *r);  // records added
+int kg_report_close(kg_report *r);           // writes what the format needs at the end; -1 when the stream failed
+
+// ---- requirement.c: what `kgate gate` asks of a candidate.
+typedef struct {
+    const char *verdict;  // "efficient"; "slow" or "right": right and honest
+    bool check_only;      // nothing was to be timed
+} kg_requirement;
+// NULL when the record meets it, else why not, in one line without its name; owned by the caller.
+char *kg_unmet(const kg_requirement *q, const json_t *record);
+// JUnit counts as failures exactly what does not meet this. Without it: all but efficient and right.
+void kg_report_require(kg_report *r, const kg_requirement *q);
+// Why no screen applied to a candidate that was timed, or NULL when one did; owned by the caller.
+char *kg_unscreened(const json_t *record);
+
 // `kgate explain`, `kgate results show`: one record in words. Width 100.
 void kg_report_explain(const json_t *record, FILE *to, bool color);
 void kg_report_diff(const json_t *a, const json_t *b, FILE *to, bool color);

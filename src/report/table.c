@@ -26,8 +26,8 @@ typedef struct {
     size_t rows, counts[KNOWN];
     double seconds;
     bool timed;
-    char **notes;
-    size_t n_notes;
+    char **notes, **commands;  // commands: what repeats a wrong case, or NULL
+    size_t n_notes, n_inefficient;
 } table;
 
 static void *open_table(FILE *to, bool color) {
@@ -62,13 +62,33 @@ static void print_titles(table *t) {
     print_row(t, cells, "");
 }
 
+static char *command_of(const json_t *r, const char *verdict) {
+    const char *replay = kg_field_text(r, "correctness.worst.replay");
+    return replay && !strcmp(verdict, "incorrect") ? kg_wrap_command(replay, 2, NOTE_LINES) : NULL;
+}
+
 static void keep_note(table *t, const json_t *r) {
-    char *why = kg_why(r);
-    if (!why) return;
     const char *path = kg_field_text(r, "candidate.path"), *verdict = kg_field_text(r, "verdict");
+    char *why = kg_why(r);
+    if (why) t->n_inefficient++;
+    else why = kg_unscreened(r);
+    char *part = kg_restriction(r), *both = part && why ? kg_format("%s; %s", part, why)
+                                            : part      ? kg_strdup(part)
+                                                        : NULL;
+    if (both) {
+        free(why);
+        why = both;
+    }
+    free(part);
+    if (!why || !verdict) {
+        free(why);
+        return;
+    }
     char *name = kg_safe(path ? path : "-"), *head = kg_shorten_middle(name, 30);
     char *line = kg_format("%s %s: %s", verdict, head, why), *safe = kg_safe(line);
     t->notes = kg_realloc(t->notes, (t->n_notes + 1) * sizeof *t->notes);
+    t->commands = kg_realloc(t->commands, (t->n_notes + 1) * sizeof *t->commands);
+    t->commands[t->n_notes] = command_of(r, verdict);
     t->notes[t->n_notes++] = kg_shorten_end(safe, NOTE_LINES * KG_WIDTH);
     free(safe);
     free(line);
@@ -126,17 +146,20 @@ static int close_table(void *self) {
     if (t->n_notes) fputc('\n', t->to);
     for (size_t i = 0; i < t->n_notes; i++) {
         kg_wrap(t->to, 0, "%s", t->notes[i]);
+        if (t->commands[i]) fprintf(t->to, "%s\n", t->commands[i]);
         free(t->notes[i]);
+        free(t->commands[i]);
     }
     if (t->rows) {
         fputc('\n', t->to);
         print_summary(t);
-        if (t->n_notes)
+        if (t->n_inefficient)
             fprintf(t->to, "`kgate explain FILE` says all about one, with the command that repeats a wrong case.\n");
     }
     free(t->notes);
+    free(t->commands);
     free(t);
     return 0;
 }
 
-const kg_writer kg_table_writer = {"table", open_table, add_row, close_table};
+const kg_writer kg_table_writer = {"table", open_table, add_row, close_table, NULL, NULL};

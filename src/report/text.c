@@ -125,3 +125,39 @@ void kg_wrap(FILE *to, int indent, const char *fmt, ...) {
     free(text);
     free(raw);
 }
+
+// Where the next option begins, outside quotes; the end when there is none.
+static const char *next_option(const char *s) {
+    bool quoted = false;
+    for (s += *s == ' '; *s; s++) {
+        if (*s == '\\' && !quoted && s[1]) s++;
+        else if (*s == '\'') quoted = !quoted;
+        else if (!quoted && !strncmp(s, " --", 3)) return s;
+    }
+    return s;
+}
+
+char *kg_wrap_command(const char *command, int indent, int lines) {
+    char *safe = kg_safe(command);
+    kg_text t = {0};
+    size_t used = (size_t)indent, most = KG_WIDTH - 2;  // " \\" ends a line
+    bool fits = !strcmp(safe, command);                 // else it would not be the command
+    kg_text_add(&t, "%*s", indent, "");
+    for (const char *s = safe, *end; *s && fits; s = end) {
+        end = next_option(s);
+        char *part = kg_format("%.*s", (int)(end - s), s);
+        size_t n = kg_columns(part);
+        if (used + n > most && s != safe) {
+            kg_text_add(&t, " \\\n%*s", indent + 3, "");
+            used = (size_t)indent + 3;
+            lines--;
+        }
+        kg_text_add(&t, "%s", part);
+        used += n;
+        fits = used <= most && lines > 0;
+        free(part);
+    }
+    free(safe);
+    if (!fits) kg_text_free(&t);
+    return fits ? t.data : NULL;
+}

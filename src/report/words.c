@@ -40,10 +40,35 @@ const char *kg_color_of(const char *verdict, bool color) {
     return "";
 }
 
-const char *kg_class_meaning(const char *class_name) {
-    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
-        if (!strcmp(class_name, classes[i].name)) return classes[i].meaning;
+// Where one screen alone could be applied, the class is what that one says: the other must not be spoken of.
+static const struct {
+    const char *name, *no_library, *no_roofline;
+} one_screen[] = {
+    {"none", "the roofline screen passes; no library was measured",
+     "the library screen passes; there is no limit to compare with"},
+    {"authoring-defect", "it is behind the roofline, and a finding below names the cause in the source",
+     "it is behind the library, and a finding below names the cause in the source"},
+    {"structural-residual",
+     "it is behind the roofline (no library was measured), and no finding explains it: code generation or tuning",
+     "it is behind the library (there is no limit to compare with), and no finding explains it: code generation or "
+     "tuning"},
+};
+
+const char *kg_class_meaning(const json_t *record) {
+    const char *name = kg_field_text(record, "class");
+    bool library = kg_field_text(record, "screens.library"), roofline = kg_field_text(record, "screens.roofline");
+    for (size_t i = 0; name && library != roofline && i < sizeof one_screen / sizeof *one_screen; i++)
+        if (!strcmp(name, one_screen[i].name)) return library ? one_screen[i].no_roofline : one_screen[i].no_library;
+    for (size_t i = 0; name && i < sizeof classes / sizeof *classes; i++)
+        if (!strcmp(name, classes[i].name)) return classes[i].meaning;
     return NULL;
+}
+
+char *kg_restriction(const json_t *record) {
+    const char *scope = kg_field_text(record, "scope"), *only = kg_field_text(record, "case_only");
+    if (!scope && !only) return NULL;
+    return kg_format("judged in part: %s%s%s%s%s", scope ? "--scope " : "", scope ? scope : "",
+                     scope && only ? ", " : "", only ? "--case " : "", only ? only : "");
 }
 
 // Least value of a field over the cases; those at the launch floor are not screened, so they count only when all are.
@@ -91,6 +116,39 @@ static void add_number(kg_text *t, const char *before, char *number, const char 
     free(number);
 }
 
+// Utilisation is averaged over sizes of both bounds in units of their thresholds: what it is held against is the
+// geometric mean of the thresholds.
+static double util_threshold(const json_t *r) {
+    double sum = 0, n = 0;
+    size_t i;
+    json_t *c;
+    json_array_foreach(kg_field(r, "performance.cases"), i, c) {
+        const char *bound = kg_field_text(c, "bound");
+        if (!bound || !strcmp(bound, "latency")) continue;
+        char *name = kg_format("screens.util_min.%s", bound);
+        sum += log(kg_field_number(r, name));
+        n++;
+        free(name);
+    }
+    return n > 0 ? exp(sum / n) : NAN;
+}
+
+// "; library LRE 0.412 < 0.800, roofline 3.1% < 35%"
+static void add_failed_screens(kg_text *t, const json_t *r) {
+    const char *library = kg_field_text(r, "screens.library"), *roofline = kg_field_text(r, "screens.roofline");
+    bool by_library = library && !strcmp(library, "fail"), by_roofline = roofline && !strcmp(roofline, "fail");
+    if (by_library) {
+        kg_text_add(t, "; library ");
+        add_number(t, "LRE ", kg_show_ratio(kg_field_number(r, "performance.lre")), "");
+        add_number(t, " < ", kg_show_ratio(kg_field_number(r, "screens.lre_min")), "");
+    }
+    if (by_roofline) {
+        kg_text_add(t, by_library ? ", roofline" : "; roofline");
+        add_number(t, " ", kg_show_share(kg_field_number(r, "performance.utilization")), "");
+        add_number(t, " < ", kg_show_share(util_threshold(r)), "");
+    }
+}
+
 static char *why_slow(const json_t *r) {
     kg_text t = {0};
     const char *message = kg_field_text(json_array_get(kg_field(r, "findings"), 0), "message");
@@ -106,6 +164,7 @@ static char *why_slow(const json_t *r) {
     }
     add_number(&t, ", limit ", kg_show_time(kg_field_number(c, "sol_us")), "");
     if (bound) kg_text_add(&t, " (%s)", bound);
+    add_failed_screens(&t, r);
     return t.data;
 }
 
@@ -115,7 +174,8 @@ static char *why_incorrect(const json_t *r) {
     double times = kg_field_number(r, "correctness.worst.error_over_bound");
     double failed = kg_field_number(r, "correctness.failed"), cases = kg_field_number(r, "correctness.cases");
     if (!why) why = kg_field_text(r, "error");
-    if (!isnan(failed) && !isnan(cases)) kg_text_add(&t, "%.0f of %.0f cases wrong; ", failed, cases);
+    if (!isnan(failed) && !isnan(cases))
+        kg_text_add(&t, "%.0f of %.0f case%s wrong; ", failed, cases, cases == 1 ? "" : "s");
     if (why && name && !strstr(why, name)) kg_text_add(&t, "%s: %s", name, why);
     else if (why) kg_text_add(&t, "%s", why);
     else if (name && !isnan(times)) kg_text_add(&t, "%s: error %.3g times its bound", name, times);
@@ -130,11 +190,20 @@ static char *why_tampered(const json_t *r) {
     return kg_format("%s%s%s", family ? family : "", family && evidence ? ": " : "", evidence ? evidence : "");
 }
 
+// What goes before it names the candidate already.
+static const char *without_name(const json_t *r, const char *s) {
+    const char *path = kg_field_text(r, "candidate.path");
+    size_t n = path ? strlen(path) : 0;
+    return n && !strncmp(s, path, n) && !strncmp(s + n, ": ", 2) ? s + n + 2 : s;
+}
+
 static char *why_broken(const json_t *r) {
     const char *paths[] = {"error", "correctness.why", "build.log"};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         const char *s = kg_field_text(r, paths[i]);
-        if (s && *s) return kg_format("%.*s", (int)strcspn(s, "\n"), s);
+        if (!s || !*s) continue;
+        s = without_name(r, s);
+        return kg_format("%.*s", (int)strcspn(s, "\n"), s);
     }
     return kg_strdup("no reason recorded");
 }

@@ -2,6 +2,7 @@
 // items, the CUDA one gives each item a thread.
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "task/prototype.h"
 #include "task/skeleton.h"
@@ -175,6 +176,19 @@ static void cuda_skeleton(kg_text *out, const kg_task *t, const char *entry) {
                 "    each<<<(unsigned)(blocks < 65535 ? blocks : 65535), 128, 0, stream>>>(items, ");
     add_names(out, t, form_pack);
     kg_text_add(out, ");\n    return cudaGetLastError() != cudaSuccess;\n}\n");
+}
+
+int kg_task_skeleton_check_path(const char *language, const char *path, kg_error *err) {
+    static const char *const own[][2] = {{"c", ".c"}, {"cuda", ".cu"}, {"triton", ".py"}, {"python", ".py"}};
+    static const char *const known[] = {".c", ".cu", ".py", ".cl", ".ptx", ".cubin", ".jsonl"};
+    const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.'), *right = NULL;
+    bool other = false;
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (strcmp(language, own[i][0]) == 0) right = own[i][1];
+    for (size_t i = 0; dot && i < sizeof known / sizeof *known; i++) other = other || strcasecmp(dot, known[i]) == 0;
+    if (!right || !other || strcasecmp(dot, right) == 0) return 0;
+    return kg_fail(err, KG_ERR_USAGE, "%s: %s says another language than --lang %s: name it *%s", path, dot, language,
+                   right);
 }
 
 char *kg_task_skeleton(const kg_task *t, const char *language, kg_error *err) {

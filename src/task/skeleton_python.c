@@ -1,5 +1,5 @@
-// A kernel to start from, in Python: the library's own function under the task's signature, or for elementwise tasks a
-// small Triton kernel.
+// A kernel to start from, in Python: the library's own function under the task's signature, or for functions of one
+// element a small Triton kernel. Which of the two it is, its head says.
 #include <string.h>
 
 #include "task/families.h"
@@ -45,15 +45,14 @@ static void add_call(kg_text *out, const kg_task *t) {
     kg_text_add(out, "**{k: v for k, v in given.items() if v is not None})\n");
 }
 
-static void add_head(kg_text *out, const kg_task *t) {
-    kg_text_add(out, "# kgate: task=%s\n#\n# %s\n# %s\n#\n# A start: right, and no faster than the library.\n", t->name,
-                t->signature, t->summary);
+static void add_head(kg_text *out, const kg_task *t, const char *what) {
+    kg_text_add(out, "# kgate: task=%s\n#\n# %s\n# %s\n#\n# %s\n", t->name, t->signature, t->summary, what);
 }
 
-int kg_python_skeleton(kg_text *out, const kg_task *t, kg_error *err) {
+static int plain_torch(kg_text *out, const kg_task *t, const char *what, kg_error *err) {
     if (!t->torch_baseline)
         return kg_fail(err, KG_ERR_CANNOT, "task %s has no Python skeleton: no library has it; use c or cuda", t->name);
-    add_head(out, t);
+    add_head(out, t, what);
     kg_text_add(out, "import torch\nimport torch.nn.functional as F\n\n");
     if (t->convention == KG_CALL_OPTIMIZER) {
         kg_text_add(out, "%s = %s\n", t->name, t->torch_baseline);
@@ -65,6 +64,10 @@ int kg_python_skeleton(kg_text *out, const kg_task *t, kg_error *err) {
     return 0;
 }
 
+int kg_python_skeleton(kg_text *out, const kg_task *t, kg_error *err) {
+    return plain_torch(out, t, "A start: a Python callable on PyTorch, right, and no faster than the library.", err);
+}
+
 static bool has_param(const kg_task *t, const char *name) {
     for (const kg_param *p = t->params; p->name; p++)
         if (strcmp(p->name, name) == 0) return true;
@@ -72,7 +75,7 @@ static bool has_param(const kg_task *t, const char *name) {
 }
 
 static void triton_elementwise(kg_text *out, const kg_task *t) {
-    add_head(out, t);
+    add_head(out, t, "A start: a Triton kernel, right, and slow where the input is not contiguous.");
     kg_text_add(out, "import torch\nimport triton\nimport triton.language as tl\n%s\n\n",
                 strstr(t->triton_expr, "libdevice") ? "from triton.language.extra import libdevice\n" : "");
     kg_text_add(out,
@@ -104,7 +107,10 @@ int kg_triton_skeleton(kg_text *out, const kg_task *t, kg_error *err) {
         return 0;
     }
     // Not one element from one element: the plain form, to be replaced piece by piece.
-    if (kg_python_skeleton(out, t, err)) return -1;
-    kg_text_add(out, "\n\n# Put Triton kernels in its place: `import triton` and `import triton.language as tl`.\n");
-    return 0;
+    return plain_torch(
+        out, t,
+        "A start, and no Triton kernel yet: a Python callable on PyTorch. Replace the library's call by a "
+        "Triton\n# kernel (`import triton`, `import triton.language as tl`); until then kgate calls its "
+        "language python.",
+        err);
 }

@@ -219,5 +219,7 @@ char *kg_task_c_entry(const kg_task *t);
 char *kg_task_c_prototype(const kg_task *t, bool cuda);
 char *kg_task_describe(const kg_task *t);
 char *kg_task_skeleton(const kg_task *t, const char *language, kg_error *err);
+// Fails when a skeleton in this language is to be written to a file whose name says another.
+int kg_task_skeleton_check_path(const char *language, const char *path, kg_error *err);
 
 #endif

@@ -19,6 +19,7 @@ NOT_RIGHT = ("tampered", "incorrect", "broken")
 
 HEAD = r"""
 // kgate: task=relu
+#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <kgate/kernel.h>
@@ -232,6 +233,12 @@ HONEST = {
         struct rlimit most = {RLIM_INFINITY, RLIM_INFINITY};
         if (setrlimit(RLIMIT_DATA, &most) == 0 || setrlimit(RLIMIT_NPROC, &most) == 0) abort();
         return work(in, out);"""),
+    "continues_itself": kernel(r"""
+        timer_t timer;
+        struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGCONT};
+        if (timer_create(CLOCK_MONOTONIC, &event, &timer) == 0 || fcntl(0, F_SETSIG, SIGCONT) == 0) abort();
+        if (syscall(SYS_clone, SIGCONT, 0, 0, 0, 0) >= 0) abort();
+        return work(in, out);"""),
     "children_that_stay": kernel(r"""
         static int n;
         for (int i = 0; !n && i < 200; i++)
@@ -248,6 +255,29 @@ HONEST = {
         if (!n++) mkdir("d", 0700), chdir("d"), mkdir("d", 0700), chmod(".", 0);
         return work(in, out);"""),
 }
+
+# A thread that watches the last call's input: it may not see new values before the gate is open.
+EARLY = r"""
+#include <sched.h>
+static const volatile float *volatile watched;
+static volatile float seen;
+static volatile int early;
+static void *watcher(void *unused) {
+    for (;; sched_yield()) {
+        const volatile float *x = watched;
+        if (x && page()[0] == page()[1] && *x != seen) early = 1;
+    }
+    return unused;
+}
+"""
+WATCHES = kernel(r"""
+    static bool started;
+    pthread_t t;
+    if (!started) started = pthread_create(&t, NULL, watcher, NULL) == 0;
+    if (!timed(out)) return watched = NULL, early = 0, work(in, out);
+    if (early) return 7;
+    watched = NULL, seen = *(const float *)in->data, watched = in->data;
+    return work(in, out);""", EARLY)
 
 THIRD = "static int n; if (++n == 3) { %s } return work(in, out);"
 ATTACKS = {name: kernel(THIRD % body) for name, body in {
@@ -342,6 +372,10 @@ class Cheats(unittest.TestCase):
     def test_no_timed_cheat_is_faster_than_what_it_hides(self):
         self.check_timed(TIMED, SIZE)
 
+    def test_no_thread_sees_values_before_the_clock_runs(self):
+        _, records = self.judge({"watches": WATCHES}, "--timeout", "20", "--case", SIZE)
+        self.assertIn(records["watches"]["verdict"], ("slow", "efficient"), records["watches"].get("error"))
+
     def test_no_cheat_hides_behind_the_cost_of_looking(self):
         self.check_timed(TIMED_LARGE, LARGE)
 
@@ -360,6 +394,23 @@ class Cheats(unittest.TestCase):
         for name in ATTACKS:
             with self.subTest(attack=name):
                 self.assertIn(records[name]["verdict"], NOT_RIGHT)
+
+    def test_the_next_run_removes_what_a_killed_judge_left(self):
+        path = os.path.join(self.folder.name, "endless.c")
+        with open(path, "w") as f:
+            f.write(ATTACKS["endless"])
+        judge = subprocess.Popen([KGATE, "run", "--device", "cpu", "--no-db", "-t", "relu", "--timeout", "60", path],
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                 env=dict(os.environ, TMPDIR=self.scratch))
+        deadline = time.time() + 20
+        while not os.listdir(self.scratch) and time.time() < deadline:
+            time.sleep(0.05)
+        judge.kill()
+        judge.wait()
+        self.assertNotEqual(os.listdir(self.scratch), [])
+        time.sleep(11)  # younger folders may belong to a judge that has not locked them yet
+        _, records = self.judge({"plain": PLAIN}, "--check-only")
+        self.assertEqual(records["plain"]["verdict"], "right")
 
     def test_wrong_answers_are_incorrect(self):
         done, records = self.judge(WRONG, "--check-only", "--timeout", "20")

@@ -159,6 +159,70 @@ class Usage(Cli):
         self.refused("run", "none.jsonl", says="none.jsonl")
 
 
+    def test_output_never_destroys_what_is_read(self):
+        self.write("k/relu.c", RIGHT)
+        self.list_of("list.jsonl", [RIGHT])
+        self.write("base.c", RIGHT)
+        self.judge("k/relu.c")
+        for name in ("results.db-wal", "results.db-shm"):
+            self.write(name, "") if not os.path.exists(self.path(name)) else None
+        os.symlink("results.db", self.path("link"))
+        os.link(self.path("results.db"), self.path("hard"))
+        names = ("results.db", "link", "hard", "results.db-wal", "results.db-shm", "k/relu.c", "list.jsonl", "base.c")
+        before = {n: os.stat(self.path(n)).st_size for n in names}
+        for name in names:
+            for command in ("run", "gate"):
+                with self.subTest(name=name, command=command):
+                    self.refused(command, "--baseline", "base.c", "-o", name, "k", "list.jsonl:1", says=("-o " + name, "written over"))
+        self.assertEqual({n: os.stat(self.path(n)).st_size for n in names}, before)
+        self.refused("run", "--check-only", "--db", "new.db", "-o", "./new.db", "k", says="database")
+        self.refused("run", "--check-only", "-o", "k/new.jsonl", "k", says="k/new.jsonl")
+        self.assertFalse(os.path.exists(self.path("k/new.jsonl")))
+        self.refused("results", "-o", "results.db", says="database")
+        self.refused("task", "list", "-o", "results.db", says="database")
+        self.refused("task", "new", "relu", "--lang", "c", "--force", "-o", "results.db", says="database")
+        self.assertEqual(len(json.loads(self.kgate("results", "-f", "json").stdout)), 1)
+
+    def test_an_earlier_output_stays_until_there_is_a_result(self):
+        self.write("relu.c", RIGHT)
+        self.write("relu.cl", "__kernel void relu() {}\n// kgate: task=relu\n")
+        for form in ("table", "json", "jsonl", "csv", "junit"):
+            self.write("out", "earlier " * 4000)
+            for args, code in ((("absent.c",), 2), (("--device", "cuda:9", "relu.c"), 3), (("relu.cl",), 3)):
+                for path, text in (("out", "earlier " * 4000), ("fresh", None)):
+                    with self.subTest(form=form, args=args, path=path):
+                        self.refused("run", "--check-only", "-f", form, "-o", path, *args, code=code)
+                        self.assertEqual(self.read(path) if os.path.exists(self.path(path)) else None, text)
+            self.kgate("run", "--check-only", "-f", form, "-o", "out", "relu.c")
+            self.assertNotIn("earlier", self.read("out"))
+            self.assertIn("relu.c", self.read("out"))
+        self.write("out", "earlier")
+        self.kgate("results", "--verdict", "tampered", "-o", "out")
+        self.assertEqual(self.read("out"), "")
+        self.refused("results", "show", "zzzzzzzz", "-o", "fresh", says="zzzzzzzz")
+        self.assertFalse(os.path.exists(self.path("fresh")))
+
+    def test_a_format_is_honoured_or_refused(self):
+        self.write("relu.c", RIGHT)
+        ids = [self.judge("relu.c")[0][0]["id"] for _ in range(2)]
+        self.refused("results", "diff", *ids, "-f", "json", says="--format json")
+        self.assertEqual(json.loads(self.kgate("task", "show", "relu", "-f", "json").stdout)["task"], "relu")
+        self.refused("task", "show", "relu", "-f", "csv", says="--format csv")
+        self.refused("task", "new", "relu", "--lang", "c", "-f", "json", "-o", "new.c", says="--format json")
+
+    def test_one_prefix_and_one_name_an_error(self):
+        self.write("relu.c", RIGHT)
+        self.judge("relu.c")
+        for args in (("results", "show"), ("task", "show"), ("device", "list"), ("task", "new", "relu")):
+            self.assertEqual(self.refused(*args).stderr.count("kgate"), 1 + (args[0] == "device") * 2, args)
+        self.refused("results", "-t", "nope", says="unknown task")
+        for args in (("",), ("explain", ""), ("results", "show", ""), ("task", "show", ""), ("run", "")):
+            self.refused(*args, says="''")
+        self.assertIn("--version", self.kgate("--help").stdout)
+        self.assertEqual(self.kgate("help", "run").stdout, self.kgate("run", "--help").stdout)
+        self.refused("help", "rum", says="rum")
+
+
 class Devices(Cli):
     def test_a_device_that_is_not_here(self):
         self.write("relu.c", RIGHT)
@@ -181,7 +245,11 @@ class Devices(Cli):
         self.assertEqual([r["candidate"]["path"] for r in records], ["k/relu.c"])
         self.assertRegex(notes, r"\Akgate: 1 skipped[^\n]*k/a\.cl[^\n]*\n\Z")
         self.refused("run", "--check-only", "k/a.cl", code=3, says="k/a.cl")
-        self.kgate("gate", "--check-only", "k")
+        gate = self.kgate("gate", "--check-only", "--require", "right", "k", code=3)
+        self.assertRegex(gate.stderr, r"\Akgate: skipped: k/a\.cl: [^\n]+\nkgate: gate not decided: 1 of 2 candidates not judged\n\Z")
+        self.write("k/wrong.c", WRONG)
+        gate = self.kgate("gate", "--check-only", "--require", "right", "k", code=1)
+        self.assertIn("gate not met: 1 of 2 candidates below --require right; 1 not judged\n", gate.stderr)
 
 
 class Database(Cli):
@@ -262,16 +330,31 @@ class BadCandidates(Cli):
         records, said = self.judge("k")
         self.assertEqual(len(records), 1)
         self.assertIn("1 skipped, task not known", said)
-        self.kgate("gate", "--check-only", "k", code=2)
+        gate = self.kgate("gate", "--check-only", "--require", "right", "-f", "junit", "k", code=3)
+        self.assertIn("skipped: k/rellu.c: unknown task rellu", gate.stderr)
+        for text in (gate.stdout, self.kgate("run", "--check-only", "-f", "junit", "k").stdout):
+            suite = ElementTree.fromstring(text).find("testsuite")
+            self.assertEqual([suite.get(k) for k in ("tests", "failures", "skipped")], ["2", "0", "1"])
+            self.assertEqual([c.get("name") for c in suite if c.find("skipped") is not None], ["k/rellu.c"])
 
     def test_files_that_are_no_kernels_are_broken(self):
-        self.write("k/empty.c", "")
-        self.write("k/binary.c", b"int\0\1\2")
+        self.write("k/a/relu.c", b"int\0\1\2")
+        self.write("k/b/relu.c", "")
         self.write("k/relu.c", RIGHT)
         records, _ = self.judge("k")
         self.assertEqual([r["verdict"] for r in records], ["broken", "broken", "right"])
         self.assertIn("binary", records[0]["error"])
         self.assertIn("empty", records[1]["error"])
+        self.assertIn("broken k/b/relu.c: empty: nothing", self.kgate("run", "--check-only", "k/b/relu.c").stdout)
+
+    def test_files_that_are_no_kernels_and_name_no_task(self):
+        self.write("empty.c", "")
+        self.write("binary.c", b"int\0\1\2")
+        for name, task in {"empty.c": "empty", "binary.c": "binary", "/dev/null": "null"}.items():
+            self.refused("run", name, says=f"{name}: unknown task {task}: ")
+        self.assertEqual(self.judge("-t", "relu", "/dev/null")[0][0]["verdict"], "broken")
+        self.refused("run", "", says="kgate: '': an empty name")
+        self.refused("run", "-", says="kgate: -: empty")
 
     @unittest.skipUnless(os.getuid(), "root reads everything")
     def test_an_unreadable_file(self):
@@ -280,9 +363,15 @@ class BadCandidates(Cli):
 
     def test_one_bad_line_among_many(self):
         self.list_of("many.jsonl", [RIGHT] * 12 + ["!{\"task\": oops", "!{\"task\":\"relu\"}", "![]"] + [RIGHT] * 12)
-        records, _ = self.judge("many.jsonl")
-        self.assertEqual([r["verdict"] for r in records], ["right"] * 12 + ["broken"] * 3 + ["right"] * 12)
-        self.assertIn("many.jsonl:13", records[12]["error"])
+        records, said = self.judge("many.jsonl")
+        self.assertEqual([r["verdict"] for r in records], ["right"] * 12 + ["broken"] + ["right"] * 12)
+        self.assertEqual(records[12]["candidate"]["path"], "many.jsonl:14")
+        self.assertRegex(said, r"\Akgate: many\.jsonl:13: bad JSON [^\n]+\nkgate: many\.jsonl:15: not a JSON object[^\n]+\n\Z")
+        self.write("bad.jsonl", "{\n[]\n")
+        records, said = self.judge("bad.jsonl", code=2)
+        self.assertEqual((records, said.count("kgate: bad.jsonl:")), ([], 2))
+        self.assertEqual(len(json.loads(self.kgate("results", "-f", "json").stdout)), 25)
+        self.refused("run", "bad.jsonl:2", says="bad.jsonl:2")
 
     def test_a_huge_line(self):
         with open(self.path("huge.jsonl"), "w") as f:
@@ -290,7 +379,9 @@ class BadCandidates(Cli):
             for _ in range(70):
                 f.write("x" * (1 << 20))
             f.write('"}\n' + json.dumps({"task": "relu", "code": RIGHT}) + "\n")
-        self.assertEqual([r["verdict"] for r in self.judge("huge.jsonl")[0]], ["broken", "right"])
+        records, said = self.judge("huge.jsonl")
+        self.assertEqual([r["verdict"] for r in records], ["right"])
+        self.assertIn("huge.jsonl:1: a line above 64 MiB", said)
 
     def test_lists_keep_method_and_round(self):
         self.write("l.jsonl", json.dumps({"task": "relu", "code": RIGHT, "method": "geak", "round": 2}) + "\n" +
@@ -306,7 +397,11 @@ class BadCandidates(Cli):
         for name in names:
             self.write(name, RIGHT)
         records, _ = self.judge("--", *names)
-        self.assertEqual([(r["candidate"]["path"], r["verdict"]) for r in records], [(n, "right") for n in names])
+        paths = [n.replace("-dash", "./-dash") for n in names]  # what a command line can repeat
+        self.assertEqual([(r["candidate"]["path"], r["verdict"]) for r in records], [(p, "right") for p in paths])
+        self.write("-wrong.c", WRONG)
+        replay = self.judge("--", "-wrong.c")[0][0]["correctness"]["worst"]["replay"]
+        self.assertRegex(replay, r"\Akgate run '?[./]")
         self.assertFalse(os.path.exists(self.path("pwned")))
         with open(os.path.join(os.fsencode(self.folder), b"bad\xff.c"), "w") as f:
             f.write(RIGHT)
@@ -357,9 +452,44 @@ class Verdicts(Cli):
     def test_the_gate(self):
         self.write("right.c", RIGHT)
         self.write("wrong.c", WRONG)
-        self.kgate("gate", "--check-only", "right.c")
-        self.kgate("gate", "--check-only", "right.c", "wrong.c", code=1)
+        check = ("gate", "--check-only", "--require", "right")
+        self.assertEqual(self.kgate(*check, "right.c").stderr, "kgate: gate met: 1 candidate, --require right\n")
+        said = self.kgate(*check, "right.c", "wrong.c", code=1).stderr
+        self.assertRegex(said, r"\Akgate: not met: wrong\.c: incorrect: \d+ of [^\n]+\n"
+                               r"kgate: gate not met: 1 of 2 candidates below --require right\n\Z")
         self.kgate("run", "--check-only", "right.c", "wrong.c")
+        said = self.kgate("gate", "--check-only", "right.c", code=1).stderr
+        self.assertRegex(said, r"\Akgate: gate not met \(--require efficient\): right\.c: right, not timed: --check-only[^\n]*\n\Z")
+
+    def test_a_gate_says_when_no_screen_applied(self):
+        """The verdict is put into the database: no real kernel is sure to be at the launch floor of this machine."""
+        self.write("relu.c", RIGHT)
+        record = self.judge("relu.c")[0][0]
+        record["verdict"] = "efficient"
+        record["performance"]["cases"] = [{"case": "f32[9]", "time_us": 2.0, "bound": "latency"}]
+        db = sqlite3.connect(self.path("results.db"))
+        db.execute("UPDATE results SET record = ?", (json.dumps(record),))
+        db.execute("""UPDATE runs SET finished = NULL, settings = replace(settings, '"check_only":true', '"check_only":false')""")
+        db.commit()
+        db.close()
+        done = self.kgate("gate", "--resume", "relu.c")
+        why = "relu.c: no screen applied: every timed case is at the launch floor"
+        self.assertIn(f"kgate: gate met: 1 candidate, --require efficient; but 1 unscreened (first: {why})\n", done.stderr)
+        self.assertIn("\nefficient " + why + "\n", done.stdout)
+        self.assertNotIn("kgate explain", done.stdout)
+
+    def test_junit_fails_what_the_gate_fails(self):
+        self.write("right.c", RIGHT)
+        self.write("wrong.c", WRONG)
+        for require, failures in {"efficient": ["right.c", "wrong.c"], "right": ["wrong.c"], "slow": ["wrong.c"]}.items():
+            done = self.kgate("gate", "--check-only", "--require", require, "-f", "junit", "right.c", "wrong.c", code=1)
+            suite = ElementTree.fromstring(done.stdout).find("testsuite")
+            failed = {c.get("name"): c.find("failure").text for c in suite if c.find("failure") is not None}
+            self.assertEqual(list(failed), failures)
+            self.assertEqual(suite.get("failures"), str(len(failures)))
+            self.assertIn("cases wrong", failed["wrong.c"])
+            if require == "efficient":
+                self.assertIn("right, not timed: --check-only", failed["right.c"])
 
     def test_a_failure_replays_from_its_command_line(self):
         self.write("it's wrong.c", WRONG)
@@ -386,6 +516,13 @@ class Formats(Cli):
         self.assertRegex(text, r"\nrelu +right\.c +right +fp32 ")
         self.assertRegex(text, r"\nincorrect <wrong>[^\n]*: \d+ of \d+ cases wrong")
         self.assertRegex(text, r"2 candidates: 1 right, 1 incorrect; [\d.]+ s")
+        command = re.search(r"\n  kgate run (?:[^\n]*\\\n)*[^\n]*", text).group()
+        self.assertIn("--seed ", command)
+        again = subprocess.run(["bash", "-c", command.replace("kgate", KGATE, 1) + " --no-db -f json"], cwd=self.folder, env=self.env,
+                               capture_output=True, text=True, check=True)
+        self.assertEqual(json.loads(again.stdout)[0]["verdict"], "incorrect")
+        self.assertIn("kgate explain", text)
+        self.assertNotIn("kgate explain", self.kgate("run", "--check-only", "right.c").stdout)
         self.assertNotIn("\033", text)
 
     def test_machine_formats(self):
@@ -422,7 +559,19 @@ class Formats(Cli):
 
 class Interrupted(Cli):
     ARGS = ("run", "--check-only", "--format", "jsonl")
-    KEEPS_SCRATCH = ("test_a_killed_run_resumes",)
+    KEEPS_SCRATCH = ("test_a_killed_run_resumes", "test_what_was_judged_is_in_the_file_after_a_kill")
+
+    def test_what_was_judged_is_in_the_file_after_a_kill(self):
+        self.list_of("list.jsonl", [RIGHT] * 40)
+        self.write("out.jsonl", "earlier\n")
+        with subprocess.Popen([KGATE, *self.ARGS, "-o", "out.jsonl", "list.jsonl"], cwd=self.folder, env=self.env,
+                              start_new_session=True) as p:
+            while self.read("out.jsonl").count("\n") < 3:
+                time.sleep(0.01)
+            os.killpg(p.pid, signal.SIGKILL)
+        lines = self.read("out.jsonl").splitlines()
+        self.assertTrue(3 <= len(lines) < 40, len(lines))
+        self.assertEqual({json.loads(line)["verdict"] for line in lines}, {"right"})
 
     def start_and_stop(self, after, number):
         with subprocess.Popen([KGATE, *self.ARGS, "list.jsonl"], cwd=self.folder, env=self.env, text=True,

@@ -1,7 +1,9 @@
 // System calls that no kernel needs and that reach beyond the process: refused with EPERM.
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <seccomp.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -13,6 +15,8 @@ static const int refused[] = {
     SCMP_SYS(ptrace), SCMP_SYS(process_vm_readv), SCMP_SYS(process_vm_writev), SCMP_SYS(process_madvise),
     SCMP_SYS(process_mrelease), SCMP_SYS(pidfd_getfd), SCMP_SYS(pidfd_send_signal), SCMP_SYS(kcmp), SCMP_SYS(setsid),
     SCMP_SYS(setpgid), SCMP_SYS(setns), SCMP_SYS(unshare),
+    // a SIGCONT from the kernel, sent while the judge has stopped the process
+    SCMP_SYS(timer_create), SCMP_SYS(mq_notify),
     // mounts
     SCMP_SYS(mount), SCMP_SYS(umount2), SCMP_SYS(pivot_root), SCMP_SYS(chroot), SCMP_SYS(move_mount),
     SCMP_SYS(open_tree), SCMP_SYS(fsopen), SCMP_SYS(fsconfig), SCMP_SYS(fsmount), SCMP_SYS(fspick),
@@ -51,6 +55,11 @@ static int refuse_by_argument(scmp_filter_ctx f) {
     int failed = refuse(f, SCMP_SYS(socket), 1, &not_local);
     failed |= refuse(f, SCMP_SYS(prlimit64), 1, &not_self);
     failed |= refuse(f, SCMP_SYS(prctl), 1, &death);
+    // More ways to be sent a SIGCONT: by a descriptor, by a child's end.
+    struct scmp_arg_cmp set_signal = SCMP_A1(SCMP_CMP_EQ, F_SETSIG),
+                        wakes = SCMP_A0(SCMP_CMP_MASKED_EQ, CSIGNAL, SIGCONT);
+    failed |= refuse(f, SCMP_SYS(fcntl), 1, &set_signal);
+    failed |= refuse(f, SCMP_SYS(clone), 1, &wakes);
     for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++) {
         struct scmp_arg_cmp flag = SCMP_A0(SCMP_CMP_MASKED_EQ, spaces[i], spaces[i]);
         failed |= refuse(f, SCMP_SYS(clone), 1, &flag);

@@ -54,6 +54,8 @@ static void quick(kg_cases *b) {
     kg_set_float(add(b, F32(4, 5, 3, 7), true, true), b->task, "eps", 0.5);
     kg_set_float(add(b, F32(4, 5, 3, 7), false, true), b->task, "eps", 0.5);
     kg_set_none(add(b, F32(4, 5, 3, 7), true, true), b->task, "bias");
+    kg_set_none(add(b, F32(4, 5, 3, 7), true, true), b->task, "weight");
+    add(b, F32(6, 3, 31, 33), true, true);  // more a channel than a block of threads takes at once
     kg_case *c = add(b, F32(4, 5, 3, 7), true, true);
     kg_set_none(c, b->task, "running_mean");
     kg_set_none(c, b->task, "running_var");

@@ -38,6 +38,7 @@ static void quick(kg_cases *b) {
     add(b, F32(5));
     add(b, F32(1));                   // NaN: one element has no spread
     corrected(b, add(b, F32(1)), 0);  // 0
+    add(b, F32(4097));
     add(b, F32(1025));
     corrected(b, add(b, F32(1025)), 0);
     corrected(b, over(b, add(b, F32(9, 7)), KG_INTS(1)), 2);

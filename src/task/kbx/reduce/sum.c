@@ -41,6 +41,7 @@ static void quick(kg_cases *b) {
     add_int(b, F32(3), 0);
     add_int(b, F32(1025), -1);
     add_int(b, F32(65537), 0);
+    add(b, F32(4097), -1, NULL);
     add(b, F32(33, 65), -1, NULL);
     add_int(b, F32(33, 65), 0);
     kg_set_bool(add_int(b, F32(33, 65), 1), b->task, "keepdim", true);
