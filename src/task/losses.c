@@ -121,6 +121,11 @@ static void quick(kg_cases *b, kg_fill fill) {
     add(b, fill, kg_tensor_transposed(KG_F32, KG_SHAPE(33, 10), 0, 1));
     stepped(b, weighted(b, add(b, fill, F32(35, 10))));
     reduced(b, add(b, fill, F32(33, 257)), "none")->args[KG_LOSS_INPUT].fill = KG_OUTLIERS(0, 1);  // exp overflows
+    reduced(b, add(b, fill, F32(200, 3)), "none")->args[KG_LOSS_INPUT].fill = KG_SPECIALS(0, 1);
+    // Nothing of a sample that is ignored shows.
+    reduced(b, ignoring(b, add(b, fill, F32(200, 3)), 1), "none")->args[KG_LOSS_INPUT].fill = KG_SPECIALS(0, 1);
+    add(b, fill, F32(33, 10))->args[KG_LOSS_INPUT].fill = (kg_fill){KG_FILL_CONST, NAN, 0};
+    reduced(b, add(b, fill, F32(33, 10)), "sum")->args[KG_LOSS_INPUT].fill = (kg_fill){KG_FILL_CONST, -INFINITY, 0};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         add(b, fill, kg_tensor_contiguous(others[i], KG_SHAPE(65, 33)));
         reduced(b, add(b, fill, kg_tensor_contiguous(others[i], KG_SHAPE(65, 33))), "none");
@@ -139,7 +144,6 @@ static void full(kg_cases *b, kg_fill fill) {
     add(b, fill, F32(4099, 7));
     add(b, fill, F32(0, 5));  // mean of nothing: NaN
     reduced(b, weighted(b, add(b, fill, F32(2, 3, 4, 5))), "mean");
-    reduced(b, add(b, fill, F32(200, 3)), "none")->args[KG_LOSS_INPUT].fill = KG_SPECIALS(0, 1);
     add(b, fill, F32(2, 50257));
 }
 

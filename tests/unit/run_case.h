@@ -35,7 +35,10 @@ static inline bool is_tensor(const kg_arg *a) { return a->kind == KG_P_TENSOR &&
 // What a library does with NaN and infinities is its own affair (oneDNN's relu of NaN is 0).
 static inline bool has_specials(const kg_case *c) {
     bool special = false;
-    for (int i = 0; i < c->n_args; i++) special |= c->args[i].fill.kind == KG_FILL_SPECIALS;
+    for (int i = 0; i < c->n_args; i++) {
+        const kg_fill *f = &c->args[i].fill;
+        special |= f->kind == KG_FILL_SPECIALS || (f->kind == KG_FILL_CONST && !isfinite(f->a));
+    }
     return special;
 }
 

@@ -149,6 +149,7 @@ static void call_skeleton(const kg_task *t, kg_case *c, memory *m, adapter fn, i
 // The rule of task.h, for one element.
 static bool within(kg_dtype t, double got, double value, double local, double acc, double u) {
     if (isnan(value) || isnan(got)) return isnan(value) && isnan(got);
+    if (!kg_dtype_is_float(t)) return fabs(got - value) <= local + acc;  // the allowed difference itself
     const double u_acc = u < 0x1p-24 ? u : 0x1p-24;
     double bound = kg_dtype_unit(t) * fabs(value) + u * local + (acc > 0 ? u_acc * acc : 0) + kg_dtype_tiny(t);
     if (isnan(bound)) bound = INFINITY;

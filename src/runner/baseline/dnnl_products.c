@@ -146,6 +146,7 @@ static int read_conv(const kg_run_case *c, conv *v, kg_error *err) {
     const kg_run_tensor *bias = kg_baseline_tensor(c, "bias");
     const int64_t groups = kg_baseline_int(c, "groups", 1);
     if (!x || !w || w->desc.ndim != 4 || groups < 1) return kg_baseline_refuse(err, "onednn", "such convolution");
+    if (bias && !kg_is_contiguous(&bias->desc)) return kg_baseline_refuse(err, "onednn", "strided bias");
     *v = (conv){.x = *x, .w = *w, .out = *kg_baseline_out(c), .has_bias = bias != NULL};
     if (bias) v->bias = *bias;
     v->tx = with_batch(v->x.desc), v->to = with_batch(v->out.desc);

@@ -38,6 +38,12 @@ static kg_case *with_bias(kg_cases *b, kg_case *c) {
     return c;
 }
 
+static kg_case *with_stepped_bias(kg_cases *b, kg_case *c) {
+    const kg_tensor *w = &c->args[WEIGHT].tensor;
+    kg_set_strided(c, b->task, "bias", kg_tensor_stepped(w->dtype, KG_SHAPE(w->shape[0]), 3), KG_NORMAL(1, 4));
+    return c;
+}
+
 static kg_case *one(kg_cases *b, kg_case *c, const char *param, int64_t v) {
     kg_set_ints(c, b->task, param, KG_INTS(v));
     c->args[kg_param_index(b->task, param)].scalar = true;
@@ -88,6 +94,15 @@ static void quick(kg_cases *b) {
         add(b, kg_tensor_contiguous(KG_BF16, KG_SHAPE(2, 16, 9, 9)),
             kg_tensor_contiguous(KG_BF16, KG_SHAPE(8, 16, 3, 3))),
         "padding", 1);
+    with_stepped_bias(b, add(b, DENSE(2, 3, 9, 9), DENSE(7, 3, 3, 3)));
+    // Filters of three rows and one column meet at most one special value, and weights of 0 and 1 no overflow.
+    kg_case *c = one(b, with_bias(b, add(b, DENSE(2, 1, 9, 17), DENSE(5, 1, 3, 1))), "padding", 1);
+    c->args[INPUT].fill = KG_SPECIALS(0, 1);
+    c->args[WEIGHT].fill = KG_INTEGERS(-1, 1);
+    c = add(b, DENSE(2, 1, 9, 17), DENSE(33, 1, 1, 1));
+    c->args[INPUT].fill = KG_INTEGERS(-1, 1);
+    c->args[WEIGHT].fill = KG_SPECIALS(0, 1);
+    with_bias(b, add(b, DENSE(2, 3, 5, 4), DENSE(33, 3, 3, 3)))->args[BIAS].fill = KG_SPECIALS(0, 1);
     add(b, kg_tensor_contiguous(KG_F64, KG_SHAPE(2, 3, 9, 9)), kg_tensor_contiguous(KG_F64, KG_SHAPE(4, 3, 3, 3)));
 }
 

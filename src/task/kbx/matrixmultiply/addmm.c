@@ -51,6 +51,11 @@ static void quick(kg_cases *b) {
     scaled(b, KG_F16, 0, 1)->args[0].fill = KG_SPECIALS(0, 1);
     scaled(b, KG_BF16, 0.5, 2);
     scaled(b, KG_F64, 0.3, -0.7);
+    // At most one special value a product, and factors of which none makes a finite one overflow: 0 * inf is NaN.
+    for (int i = 0; i < 3; i++) {
+        kg_case *c = add(b, DENSE(65, 33), DENSE(65, 4), DENSE(4, 33));
+        for (int k = 0; k < 3; k++) c->args[k].fill = k == i ? KG_SPECIALS(0, 1) : KG_INTEGERS(-1, 1);
+    }
     kg_set_tensor(add(b, DENSE(34, 17), DENSE(34, 65), DENSE(65, 17)), b->task, "out", t, KG_SHAPE(34, 17), KG_FACTORS);
 }
 

@@ -7,12 +7,8 @@
 //
 // Before every call of a case params and grads get new values; the moments live on. The oracle replays the chain.
 //
-// Bounds: first-order error propagation through the moments. Coefficients count: 1 - beta formed in float32 from a
-// float32 beta has a relative error of u beta / (1 - beta), 500 u for 0.999, and so has 1 - beta^t.
-#include <math.h>
-
-#include "oracle/oracle.h"
-#include "task/families.h"
+// Bounds: src/task/optimizers.h.
+#include "task/optimizers.h"
 
 static const kg_param params[] = {
     {.name = "params", .kind = KG_P_TENSOR, .role = KG_INOUT},
@@ -36,22 +32,26 @@ enum { PARAMS, GRADS, EXP_AVG, EXP_AVG_SQ, MAX_EXP_AVG_SQ, CALL, LR, BETAS, EPS,
 static const char *const outputs[] = {NULL};
 
 // ---- cases ----------------------------------------------------------------------------------------
-static kg_case *strided(kg_cases *b, kg_tensor desc, int calls) {
-    kg_case *c = kg_case_add(b);
-    const kg_tensor dense = kg_tensor_contiguous(desc.dtype, desc.ndim, desc.shape);
-    kg_set_strided(c, b->task, "params", desc, KG_NORMAL(0.5, 1));
-    kg_set_strided(c, b->task, "grads", dense, KG_NORMAL(0.1, 1));
-    kg_set_strided(c, b->task, "exp_avg", dense, (kg_fill){0});
-    kg_set_strided(c, b->task, "exp_avg_sq", dense, (kg_fill){0});
-    kg_set_strided(c, b->task, "max_exp_avg_sq", dense, (kg_fill){0});
+static const kg_optimizer_tensor tensors[] = {{"params", KG_NORMAL(0.5, 1)},
+                                              {"grads", KG_NORMAL(0.1, 1)},
+                                              {"exp_avg", {KG_FILL_ZERO, 0, 0}},
+                                              {"exp_avg_sq", {KG_FILL_ZERO, 0, 0}},
+                                              {"max_exp_avg_sq", {KG_FILL_ZERO, 0, 0}},
+                                              {NULL, {KG_FILL_ZERO, 0, 0}}};
+
+static kg_case *stepping(kg_case *c, int calls) {
     kg_arg *betas = &c->args[BETAS];  // the default, which is no single number
     betas->n = 2, betas->floats[0] = 0.9, betas->floats[1] = 0.999;
     c->calls = calls;
     return c;
 }
+static kg_case *twice(kg_cases *b, kg_case *c) {
+    (void)b;
+    return stepping(c, 2);
+}
 
 static kg_case *line(kg_cases *b, kg_dtype t, int64_t n, int calls) {
-    return strided(b, kg_tensor_contiguous(t, 1, &n), calls);
+    return stepping(kg_optimizer_line(b, tensors, t, n), calls);
 }
 
 // A step of 0.05 stands out from a parameter of size 1, where the default's of 0.001 does less.
@@ -60,10 +60,11 @@ static kg_case *with(kg_cases *b, kg_case *c, double beta1, double beta2) {
     kg_set_floats(c, b->task, "betas", 2, (double[]){beta1, beta2});
     return c;
 }
+static kg_case *larger_steps(kg_cases *b, kg_case *c) { return with(b, stepping(c, 2), 0.9, 0.99); }
 
 static void quick(kg_cases *b) {
+    kg_optimizer_shapes(b, tensors, larger_steps);
     line(b, KG_F32, 1000, 2);
-    line(b, KG_F32, 1, 2);
     with(b, line(b, KG_F32, 4099, 3), 0.9, 0.999);
     with(b, line(b, KG_F32, 1023, 3), 0.5, 0.75);
     with(b, line(b, KG_F32, 1023, 2), 0, 0.9);
@@ -79,14 +80,10 @@ static void quick(kg_cases *b) {
     kg_set_bool(c, b->task, "amsgrad", true);
     kg_set_bool(c, b->task, "maximize", true);
     kg_set_float(c, b->task, "eps", 1e-3);
-    strided(b, kg_tensor_contiguous(KG_F32, KG_SHAPE(33, 65)), 2);
-    with(b, line(b, KG_F32, 515, 2), 0.9, 0.99)->args[GRADS].fill = KG_LOGSCALE(-12, 6);
     with(b, line(b, KG_F64, 515, 3), 0.9, 0.999);
 }
 
 static void full(kg_cases *b) {
-    with(b, strided(b, kg_tensor_transposed(KG_F32, KG_SHAPE(33, 65), 0, 1), 2), 0.9, 0.99);
-    with(b, line(b, KG_F32, 65537, 3), 0.9, 0.999)->args[GRADS].fill = KG_OUTLIERS(0, 1);
     kg_set_bool(with(b, line(b, KG_F32, 1025, 3), 0.8, 0.5), b->task, "foreach", false);
     kg_set_float(line(b, KG_F32, 1025, 3), b->task, "lr", 0);
     with(b, line(b, KG_F32, 1025, 8), 0.9, 0.999);
@@ -99,90 +96,42 @@ static int cases(kg_cases *b) {
     if (b->level == KG_CASES_QUICK || b->level == KG_CASES_FULL) {
         quick(b);
         if (b->level == KG_CASES_FULL) full(b);
-        return 0;
+    } else {
+        kg_optimizer_timed(b, tensors, twice);
     }
-    const bool cuda = b->level == KG_TIMED_CUDA;
-    for (int64_t n = cuda ? 1 << 12 : 1 << 14; n <= (cuda ? 1 << 27 : 1 << 23); n *= cuda ? 2 : 8)
-        line(b, KG_F32, n, 2);
     return 0;
 }
 
-static int infer(const kg_task *t, kg_case *c) {
-    (void)t;
-    const kg_tensor *p = &c->args[PARAMS].tensor, *g = &c->args[GRADS].tensor;
-    kg_tensor view;
-    c->n_outs = 0;
-    if (p->dtype != g->dtype || p->ndim != g->ndim || c->args[BETAS].n != 2) return -1;
-    return kg_expand(g, p, &view) || kg_numel(p) != kg_numel(g) ? -1 : 0;
-}
+static int infer(const kg_task *t, kg_case *c) { return c->args[BETAS].n == 2 ? kg_optimizer_infer(t, c) : -1; }
 
 // ---- oracle ---------------------------------------------------------------------------------------
+// The moments of one element after some calls.
 typedef struct {
-    double beta1, beta2, lr, eps, decay;
-    bool amsgrad, maximize;
-} options;
-
-// The moments of one element after some calls, and their errors in units of u.
-typedef struct {
-    double m, v, top;  // top: largest v so far
-    double m_error, v_error, top_error;
+    kg_point m, v, top;  // top: largest v so far, and the largest error
     int64_t steps;
 } moments;
 
-static options read_options(const kg_case *c) {
-    return (options){c->args[BETAS].floats[0], c->args[BETAS].floats[1], c->args[LR].f,           c->args[EPS].f,
-                     c->args[DECAY].f,         c->args[AMSGRAD].i != 0,  c->args[MAXIMIZE].i != 0};
-}
-
-static void advance(moments *s, const options *o, double p, double grad) {
-    const double g = (o->maximize ? -grad : grad) + o->decay * p;
-    const double g_error = o->decay == 0 ? 0 : fabs(g) + 2 * fabs(o->decay * p);
-    s->m = o->beta1 * s->m + (1 - o->beta1) * g;
-    s->m_error = o->beta1 * s->m_error + (1 - o->beta1) * (g_error + 2 * fabs(g)) + o->beta1 * fabs(g) + 2 * fabs(s->m);
-    s->v = o->beta2 * s->v + (1 - o->beta2) * g * g;
-    s->v_error =
-        o->beta2 * s->v_error + (1 - o->beta2) * (2 * fabs(g) * g_error + 3 * g * g) + o->beta2 * g * g + 2 * s->v;
-    if (s->v > s->top) s->top = s->v;
-    if (s->v_error > s->top_error) s->top_error = s->v_error;
+// Oldest call first.
+static void replay(const kg_call *call, int64_t index, moments *s) {
+    if (call->previous) replay(call->previous, index, s);
+    const kg_arg *a = call->c->args;
+    const kg_point g = kg_gradient(kg_at(&call->args[PARAMS], index), kg_at(&call->args[GRADS], index), a[DECAY].f,
+                                   a[MAXIMIZE].i != 0);
+    s->m = kg_moving_average(s->m, a[BETAS].floats[0], g);
+    s->v = kg_moving_average(s->v, a[BETAS].floats[1], kg_square(g));
+    if (s->v.value > s->top.value) s->top.value = s->v.value;
+    if (s->v.local > s->top.local) s->top.local = s->v.local;
     s->steps++;
 }
 
-// 1 - beta^t and its relative error.
-static double correction(double beta, int64_t t, double *relative) {
-    const double power = pow(beta, (double)t), c = 1 - power;
-    *relative = 1 + (double)t * power / c;
-    return c;
-}
-
-static kg_point step(const moments *s, const options *o, double p) {
-    double relative1, relative2;
-    const double c1 = correction(o->beta1, s->steps, &relative1), c2 = correction(o->beta2, s->steps, &relative2);
-    const double v = o->amsgrad ? s->top : s->v, v_error = o->amsgrad ? s->top_error : s->v_error;
-    const double root = sqrt(v / c2), denominator = root + o->eps;
-    const double root_error = v > 0 ? root * (v_error / (2 * v) + relative2 / 2 + 2) : 0;
-    const double update = o->lr / c1 * s->m / denominator;
-    const double error =
-        fabs(o->lr) / c1 *
-            (s->m_error / denominator + fabs(s->m) * (root_error + 2 * o->eps) / (denominator * denominator)) +
-        fabs(update) * (relative1 + 4);
-    return (kg_point){p - update, 2 * fabs(p) + 2 * error};
-}
-
-// Oldest call first.
-static void replay(const kg_call *call, const options *o, int64_t index, moments *s) {
-    if (call->previous) replay(call->previous, o, index, s);
-    advance(s, o, kg_at(&call->args[PARAMS], index), kg_at(&call->args[GRADS], index));
-}
-
 static int oracle(const kg_call *call, kg_ref *ref) {
-    const options o = read_options(call->c);
+    const kg_arg *a = call->c->args;
     for (size_t k = 0; k < ref->n; k++) {
         moments s = {0};
-        replay(call, &o, ref->index[k], &s);
-        const kg_point r = step(&s, &o, kg_at(&call->args[PARAMS], ref->index[k]));
-        ref->value[k] = r.value;
-        ref->local[k] = r.local;
-        ref->acc[k] = 0;
+        replay(call, ref->index[k], &s);
+        const kg_adam o = {a[BETAS].floats[0], a[BETAS].floats[1], a[LR].f, a[EPS].f, s.steps};
+        const kg_point p = kg_point_exact(kg_at(&call->args[PARAMS], ref->index[k]));
+        kg_put_point(ref, k, kg_adam_step(&o, p, s.m, a[AMSGRAD].i ? s.top : s.v));
     }
     return 0;
 }

@@ -40,6 +40,8 @@ static void quick(kg_cases *b) {
     flat(b, F32(65537));
     add(b, F32(7, 33, 5), 1);
     add(b, F32(0, 5), 1);
+    add(b, F32(1031, 3), 1);
+    add(b, F32(3, 4, 1027), 1);
     add(b, kg_tensor_transposed(KG_F32, KG_SHAPE(33, 65), 0, 1), 1);
     flat(b, kg_tensor_transposed(KG_F32, KG_SHAPE(33, 65), 0, 1));
     add(b, F32(65, 1025), 1)->args[INPUT].fill = ties;
@@ -47,6 +49,7 @@ static void quick(kg_cases *b) {
     flat(b, F32(4099))->args[INPUT].fill = ties;
     add(b, F32(129, 65), 1)->args[INPUT].fill = KG_SPECIALS(0, 1);   // nearly every row holds a NaN
     add(b, F32(300, 3), 1)->args[INPUT].fill = KG_SPECIALS(0, 1);    // infinities decide
+    add(b, F32(17, 321), 1)->args[INPUT].fill = KG_SPECIALS(0, 1);   // four NaNs a row
     add(b, F32(64, 33), 1)->args[INPUT].fill = KG_NORMAL(-1000, 1);  // all negative
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         add(b, kg_tensor_contiguous(others[i], KG_SHAPE(67, 257)), i % 2 ? 0 : 1);

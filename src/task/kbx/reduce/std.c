@@ -38,8 +38,8 @@ static void quick(kg_cases *b) {
     add(b, F32(5));
     add(b, F32(1));                   // NaN: one element has no spread
     corrected(b, add(b, F32(1)), 0);  // 0
-    add(b, F32(4097));
     add(b, F32(1025));
+    add(b, F32(4097));
     corrected(b, add(b, F32(1025)), 0);
     corrected(b, over(b, add(b, F32(9, 7)), KG_INTS(1)), 2);
     add(b, F32(33, 65));
@@ -48,6 +48,9 @@ static void quick(kg_cases *b) {
     over(b, add(b, F32(5, 7, 11)), KG_INTS(0, 2));
     over(b, add(b, F32(0, 5)), KG_INTS(0));  // NaN: nothing
     over(b, add(b, F32(0, 5)), KG_INTS(1));  // no results
+    over(b, add(b, F32(1031, 5)), KG_INTS(1));
+    over(b, add(b, F32(7, 9, 301)), KG_INTS(1));
+    over(b, add(b, F32(5, 4099)), KG_INTS(0));
     over(b, add(b, kg_tensor_transposed(KG_F32, KG_SHAPE(33, 65), 0, 1)), KG_INTS(1));
     over(b, add(b, F32(17, 1000)), KG_INTS(1))->args[INPUT].fill = KG_NORMAL(1000, 1);
     over(b, add(b, F32(17, 1000)), KG_INTS(1))->args[INPUT].fill = KG_NORMAL(10000, 1);

@@ -49,6 +49,9 @@ static void quick(kg_cases *b) {
     add(b, F32(5, 7, 11), KG_INTS(1, -1));
     add_int(b, F32(0, 5), 0);  // a sum of nothing: zeros
     add_int(b, F32(0, 5), 1);  // no sums
+    add_int(b, F32(1031, 5), 1);
+    add_int(b, F32(7, 9, 301), 1);
+    add_int(b, F32(5, 4099), 0);
     add_int(b, kg_tensor_transposed(KG_F32, KG_SHAPE(33, 65), 0, 1), 1);
     add_int(b, kg_tensor_stepped(KG_F32, KG_SHAPE(9, 257), 3), -1);
     add_int(b, F32(64, 33), 1)->args[INPUT].fill = KG_OUTLIERS(0.5, 1);

@@ -1,0 +1,32 @@
+// Bounds. S = sum |x|^p has its terms' errors and a sum's (src/oracle/sum.c); N = S^(1/p) errs by N/(p S) of that.
+// Powers other than 1 and 2 may be taken as exp(p log|x|), whose relative error is u p |log|x||, besides a few
+// roundings.
+#include "task/p_norms.h"
+
+static double power_roundings(double p, double x) { return p == 1 || p == 2 || p == 0.5 ? 1 : 4 + fabs(p * log(x)); }
+
+void kg_p_norm_add(kg_p_norm *n, kg_point x, double acc_relative) {
+    const double size = fabs(x.value);
+    if (acc_relative > n->acc_relative) n->acc_relative = acc_relative;
+    if (isinf(n->p)) {
+        if (!(size <= n->most) && !isnan(n->most)) n->most = size;
+        n->local = fmax(n->local, x.local);
+        return;
+    }
+    const double term = n->p == 1 ? size : n->p == 2 ? size * size : pow(size, n->p);
+    const double local = size > 0 ? term * (n->p * x.local / size + power_roundings(n->p, size)) : 0;
+    kg_sum_add_point(&n->powers, (kg_point){term, isfinite(local) ? local : 0});
+}
+
+kg_length kg_p_norm_end(const kg_p_norm *n) {
+    if (isinf(n->p)) return (kg_length){n->most, n->local, n->most * n->acc_relative};
+    const double s = kg_sum_value(&n->powers);
+    if (!(s > 0)) return (kg_length){s, 0, 0};
+    const double value = n->p == 1 ? s : n->p == 2 ? sqrt(s) : pow(s, 1 / n->p), slope = value / (n->p * s);
+    return (kg_length){value, slope * kg_sum_local(&n->powers) + value * power_roundings(1 / n->p, s),
+                       slope * kg_sum_acc(&n->powers) + value * n->acc_relative};
+}
+
+kg_length kg_at_least(kg_length norm, double eps) {
+    return norm.value >= eps || isnan(norm.value) ? norm : (kg_length){eps, eps, 0};
+}
