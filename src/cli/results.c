@@ -36,11 +36,16 @@ static int add_with_id(const json_t *record, void *ctx) {
 }
 
 static int list(const kg_options *o, const kg_task *t, kg_database *s, FILE *to, kg_error *err) {
-    kg_store_filter f = {t ? t->name : NULL, o->verdict, kg_option_given(o, "device") ? o->device : NULL, o->limit};
+    char *label = t ? kg_task_label(t) : NULL;
+    kg_store_filter f = {label, o->verdict, kg_option_given(o, "device") ? o->device : NULL, o->limit};
     listing listed = {0};
-    if (kg_report_open(o->format, to, kg_cli_color(to), &listed.report, err)) return -1;
+    if (kg_report_open(o->format, to, kg_cli_color(to), &listed.report, err)) {
+        free(label);
+        return -1;
+    }
     int result = kg_store_list(s, &f, strcmp(o->format, "table") ? add : add_with_id, &listed, err);
     kg_report_close(listed.report);
+    free(label);
     if (!result && !listed.n && !strcmp(o->format, "table")) kg_cli_note("no such results");
     return result;
 }

@@ -34,5 +34,8 @@ int kg_judging_begin(kg_judging *j, const char *command, kg_error *err) {
 
 json_t *kg_judging_kept(kg_judging *j, const kg_candidate *c) {
     const kg_task *t = c->task ? kg_task_find(c->task) : NULL;
-    return j->resumed ? kg_store_find(j->store, j->run, c->path, c->sha256, t ? t->name : c->task) : NULL;
+    char *label = t ? kg_task_label(t) : NULL;
+    json_t *kept = j->resumed ? kg_store_find(j->store, j->run, c->path, c->sha256, label ? label : c->task) : NULL;
+    free(label);
+    return kept;
 }

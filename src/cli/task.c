@@ -14,8 +14,11 @@ static const char text[] =
     "  kgate task new softmax --lang triton -o my.py\n";
 
 static json_t *as_json(const kg_task *t) {
-    return json_pack("{s:s, s:s, s:s?, s:s?, s:s?}", "task", t->name, "suite", t->suite, "category", t->category,
-                     "signature", t->signature, "summary", t->summary);
+    char *label = kg_task_label(t);
+    json_t *o = json_pack("{s:s, s:s, s:s?, s:s?, s:s?}", "task", label, "suite", t->suite, "category", t->category,
+                          "signature", t->signature, "summary", t->summary);
+    free(label);
+    return o;
 }
 
 // Takes v.
@@ -38,8 +41,10 @@ static int list(const kg_options *o, FILE *to, kg_error *err) {
     json_decref(all);
     for (size_t i = 0; i < kg_task_count() && !strcmp(o->format, "table"); i++) {
         const kg_task *t = kg_task_at(i);
-        fprintf(to, "%-30s %-6s %-15s %.46s\n", t->name, t->suite, t->category ? t->category : "-",
+        char *label = kg_task_label(t);
+        fprintf(to, "%-30s %-6s %-15s %.46s\n", label, t->suite, t->category ? t->category : "-",
                 t->summary ? t->summary : "");
+        free(label);
     }
     return 0;
 }
@@ -76,6 +81,14 @@ static const char *extension(const char *language) {
     return NULL;
 }
 
+// gap22/relu is written to gap22_relu.c.
+static char *file_name(const char *label, const char *ending) {
+    char *path = kg_format("%s.%s", label, ending);
+    for (char *p = path; *p; p++)
+        if (*p == '/') *p = '_';
+    return path;
+}
+
 static int new (const kg_options *o, const char *name, kg_error *err) {
     const kg_task *t = kg_task_find(name);
     if (!t) return kg_cli_unknown_task("", name, err);
@@ -87,13 +100,15 @@ static int new (const kg_options *o, const char *name, kg_error *err) {
     if (o->output && kg_task_skeleton_check_path(o->language, o->output, err)) return -1;
     char *source = kg_task_skeleton(t, o->language, err);
     if (!source) return -1;
-    char *path = o->output ? kg_strdup(o->output) : kg_format("%s.%s", t->name, extension(o->language));
+    char *label = kg_task_label(t);
+    char *path = o->output ? kg_strdup(o->output) : file_name(label, extension(o->language));
     kg_options only_database = {.db = o->db};
     int result = 0;
     if (!strcmp(path, "-")) fputs(source, stdout);
     else if (kg_cli_may_write(&only_database, path, err)) result = -1;
     else if (!(result = write_new(path, source, o->force, err)))
-        kg_cli_note("wrote %s: right and slow; judge it with: kgate run --task %s %s", path, t->name, path);
+        kg_cli_note("wrote %s: right and slow; judge it with: kgate run --task %s %s", path, label, path);
+    free(label);
     free(path);
     free(source);
     return result;

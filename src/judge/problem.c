@@ -25,7 +25,9 @@ json_t *kg_record_of_problem(const kg_candidate *c) {
     json_object_set_new(candidate, "method", text(c->method));
     json_object_set_new(candidate, "round", text(c->round));
     json_object_set_new(r, "candidate", candidate);
-    json_object_set_new(r, "task", text(t ? t->name : c->task));
+    char *label = t ? kg_task_label(t) : NULL;
+    json_object_set_new(r, "task", text(label ? label : c->task));
+    free(label);
     json_object_set_new(r, "suite", text(t ? t->suite : NULL));
     json_object_set_new(r, "category", text(t ? t->category : NULL));
     json_object_set_new(r, "verdict", json_string("broken"));

@@ -176,7 +176,9 @@ json_t *kg_trial_record(const kg_trial *t, const char *started, double seconds) 
     set(o, "schema", json_integer(1));
     set(o, "id", json_null());
     set(o, "candidate", candidate_part(t));
-    set(o, "task", text(t->task ? t->task->name : t->cand->task));
+    char *label = t->task ? kg_task_label(t->task) : NULL;
+    set(o, "task", text(label ? label : t->cand->task));
+    free(label);
     set(o, "suite", text(t->task ? t->task->suite : NULL));
     set(o, "category", text(t->task ? t->task->category : NULL));
     set(o, "device", device_part(t));

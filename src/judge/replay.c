@@ -86,7 +86,9 @@ char *kg_trial_replay(const kg_trial *t, const kg_case *c) {
     add_word(&line, argument);
     if (!shows_language(argument)) kg_text_add(&line, " --lang %s", kg_language_name(t->cand->language));
     if (t->session) add_python(&line, t);
-    kg_text_add(&line, " --task %s --device %s", t->task->name, j->info.kind);
+    char *label = kg_task_label(t->task);
+    kg_text_add(&line, " --task %s --device %s", label, j->info.kind);
+    free(label);
     if (j->device->ordinal > 0) kg_text_add(&line, ":%d", j->device->ordinal);
     if (j->o.timeout_s != DEFAULT_TIMEOUT_S) kg_text_add(&line, " --timeout %g", j->o.timeout_s);
     kg_text_add(&line, " --seed %llu --cases full%s --case", (unsigned long long)j->o.seed,

@@ -34,13 +34,13 @@ int kg_mul_oracle(const kg_call *call, kg_ref *ref);
 void kg_work_one_op(const kg_task *t, const kg_case *c, kg_work *w);       // one plain operation an element
 void kg_work_one_special(const kg_task *t, const kg_case *c, kg_work *w);  // one special function, two plain ones
 
-#define KG_RELU_TASK                                                                                        \
-    .suite = "kbx", .category = "Activation", .params = kg_params_input_inplace, .outputs = kg_outputs_out, \
-    .lowest = KG_PREC_FP32, .infer = kg_infer_same, .oracle = kg_relu_oracle, .work = kg_work_one_op,       \
-    .torch_baseline = "F.relu", .cpu_baseline = "onednn",                                                   \
-    .triton_expr = "tl.where(x > 0, x, tl.where(x == x, 0.0, x))",                                          \
-    .c_body =                                                                                               \
-        "const double x = kg_get(input, i);\n"                                                              \
+#define KG_RELU_TASK .suite = "kbx", KG_RELU_OPERATION
+#define KG_RELU_OPERATION                                                                                           \
+    .category = "Activation", .params = kg_params_input_inplace, .outputs = kg_outputs_out, .lowest = KG_PREC_FP32, \
+    .infer = kg_infer_same, .oracle = kg_relu_oracle, .work = kg_work_one_op, .torch_baseline = "F.relu",           \
+    .cpu_baseline = "onednn", .triton_expr = "tl.where(x > 0, x, tl.where(x == x, 0.0, x))",                        \
+    .c_body =                                                                                                       \
+        "const double x = kg_get(input, i);\n"                                                                      \
         "kg_put(out, i, x > 0 || x != x ? x : 0.0);\n"
 
 #define KG_GELU_TASK                                                                                       \
@@ -66,10 +66,11 @@ void kg_work_one_special(const kg_task *t, const kg_case *c, kg_work *w);  // on
     .torch_baseline = "torch.sigmoid", .cpu_baseline = "onednn", .triton_expr = "1.0 / (1.0 + tl.exp(-x))",    \
     .c_body = "kg_put(out, i, 1.0 / (1.0 + exp(-kg_get(input, i))));\n"
 
-#define KG_MUL_TASK                                                                                                 \
-    .suite = "kbx", .category = "Math", .params = kg_params_mul, .outputs = kg_outputs_out, .lowest = KG_PREC_FP32, \
-    .infer = kg_infer_broadcast, .oracle = kg_mul_oracle, .work = kg_work_one_op, .torch_baseline = "torch.mul",    \
-    .cpu_baseline = "onednn",                                                                                       \
+#define KG_MUL_TASK .suite = "kbx", KG_MUL_OPERATION
+#define KG_MUL_OPERATION                                                                                         \
+    .category = "Math", .params = kg_params_mul, .outputs = kg_outputs_out, .lowest = KG_PREC_FP32,              \
+    .infer = kg_infer_broadcast, .oracle = kg_mul_oracle, .work = kg_work_one_op, .torch_baseline = "torch.mul", \
+    .cpu_baseline = "onednn",                                                                                    \
     .c_body = "kg_put(out, i, kg_get_broadcast(input, out, i) * kg_get_broadcast(other, out, i));\n"
 
 #endif

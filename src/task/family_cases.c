@@ -119,6 +119,7 @@ static void nary_broadcast(kg_cases *b, const kg_nary_family *f, kg_dtype t) {
     const kg_tensor matrix = kg_tensor_contiguous(t, KG_SHAPE(33, 65)), row = kg_tensor_contiguous(t, KG_SHAPE(65)),
                     column = kg_tensor_contiguous(t, KG_SHAPE(33, 1)), wide = kg_tensor_contiguous(t, KG_SHAPE(1, 65));
     first_and_rest(b, f, matrix, row);
+    first_and_rest(b, f, matrix, column);
     first_and_rest(b, f, column, wide);
     first_and_rest(b, f, matrix, kg_tensor_contiguous(t, 0, NULL));
     if (b->level != KG_CASES_FULL) return;

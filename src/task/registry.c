@@ -48,9 +48,24 @@ static const kg_task *find_with(const char *name, int (*same)(const char *, cons
     return found;
 }
 
+// gap22_relu, as a file may be named, is gap22/relu.
+static const kg_task *find_with_prefix(const char *name) {
+    for (const kg_task *const *t = all; *t; t++) {
+        const size_t n = strlen((*t)->suite);
+        if (strncasecmp(name, (*t)->suite, n) == 0 && name[n] == '_' && strcasecmp(name + n + 1, (*t)->name) == 0)
+            return *t;
+    }
+    return NULL;
+}
+
 const kg_task *kg_task_find(const char *name) {
     const kg_task *t = find_with(name, strcmp);
-    return t ? t : find_with(name, strcasecmp);
+    if (!t) t = find_with(name, strcasecmp);
+    return t ? t : find_with_prefix(name);
+}
+
+char *kg_task_label(const kg_task *t) {
+    return kg_task_find(t->name) == t ? kg_strdup(t->name) : kg_format("%s/%s", t->suite, t->name);
 }
 
 // ---- near names ---------------------------------------------------------------------------------------
@@ -98,7 +113,11 @@ char *kg_task_suggest(const char *name) {
     if (n == 0) return NULL;
     kg_text out = {0};
     kg_text_add(&out, "did you mean ");
-    for (size_t k = 0; k < n; k++) kg_text_add(&out, "%s%s", k == 0 ? "" : k + 1 == n ? " or " : ", ", near[k]->name);
+    for (size_t k = 0; k < n; k++) {
+        char *label = kg_task_label(near[k]);
+        kg_text_add(&out, "%s%s", k == 0 ? "" : k + 1 == n ? " or " : ", ", label);
+        free(label);
+    }
     kg_text_add(&out, "?");
     return out.data;
 }

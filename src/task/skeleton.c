@@ -8,7 +8,9 @@
 #include "task/skeleton.h"
 
 static void add_head(kg_text *out, const kg_task *t, const char *entry) {
-    kg_text_add(out, "// kgate: task=%s\n", t->name);
+    char *label = kg_task_label(t);
+    kg_text_add(out, "// kgate: task=%s\n", label);
+    free(label);
     if (strcmp(entry, t->name) != 0) kg_text_add(out, "// kgate: entry=%s\n", entry);
     kg_text_add(out, "//\n// %s\n// %s\n//\n// A start: right, and slow.\n#include <kgate/kernel.h>\n", t->signature,
                 t->summary);

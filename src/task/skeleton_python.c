@@ -1,5 +1,6 @@
 // A kernel to start from, in Python: the library's own function under the task's signature, or for functions of one
 // element a small Triton kernel. Which of the two it is, its head says.
+#include <stdlib.h>
 #include <string.h>
 
 #include "task/families.h"
@@ -46,7 +47,9 @@ static void add_call(kg_text *out, const kg_task *t) {
 }
 
 static void add_head(kg_text *out, const kg_task *t, const char *what) {
-    kg_text_add(out, "# kgate: task=%s\n#\n# %s\n# %s\n#\n# %s\n", t->name, t->signature, t->summary, what);
+    char *label = kg_task_label(t);
+    kg_text_add(out, "# kgate: task=%s\n#\n# %s\n# %s\n#\n# %s\n", label, t->signature, t->summary, what);
+    free(label);
 }
 
 static int plain_torch(kg_text *out, const kg_task *t, const char *what, kg_error *err) {

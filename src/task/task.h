@@ -56,8 +56,10 @@ typedef struct {
     kg_fill fill;
     int64_t i;  // KG_P_INT, KG_P_BOOL
     double f;
-    const char *s;  // KG_P_STR: static; KG_P_DTYPE: kg_dtype_name(); KG_P_INTS: what Python passes instead, or NULL
-    int n;          // KG_P_INTS, KG_P_FLOATS
+    // KG_P_STR: static; KG_P_DTYPE: kg_dtype_name(); KG_P_INTS: what Python passes instead, or NULL: a text, or lists
+    // written as "[[1],[0]]".
+    const char *s;
+    int n;  // KG_P_INTS, KG_P_FLOATS
     int64_t ints[KG_MAX_INTS];
     double floats[KG_MAX_INTS];
 } kg_arg;
@@ -208,8 +210,12 @@ struct kg_task {
 // ---- registry -----------------------------------------------------------------------------------
 size_t kg_task_count(void);
 const kg_task *kg_task_at(size_t i);  // by suite, then name
-// Name, or suite/name, or a KernelBench-X alias of the same meaning (exp -> none yet). NULL when unknown.
+// Name, or suite/name, or suite_name (for file names), or a KernelBench-X alias of the same meaning (exp -> none yet).
+// A name that two suites have means kbx's. NULL when unknown.
 const kg_task *kg_task_find(const char *name);
+// The shortest text that finds this task: "relu", "gap22/relu". Records, lists and comments call it so. Owned by the
+// caller.
+char *kg_task_label(const kg_task *t);
 // Closest known names for an unknown one, as "did you mean ..." text; owned by the caller, NULL when none is near.
 char *kg_task_suggest(const char *name);
 // Name of the C function: the task's, or with "_kernel" behind it where libc or libm has that name (abs, tanh): such a

@@ -226,6 +226,7 @@ static double coarsest(const kg_task *t, kg_dtype d) {
 
 typedef struct {
     size_t cases, bad, zeros, constants, inputs;
+    double earlier;  // a case's answer: where an output is one number, the constant that another case may not pass with
 } tally;
 
 static void judge_answer(const kg_call *call, const memory *m, int which, tally *sum, bool *caught) {
@@ -236,7 +237,7 @@ static void judge_answer(const kg_call *call, const memory *m, int which, tally 
     for (int i = 0; i < call->c->n_args && which >= call->c->n_outs; i++)
         if (call->task->params[i].role == KG_INOUT && has_memory(&call->c->args[i]) && k++ == which)
             got.data = m->args[i];
-    const double u = coarsest(call->task, a.desc.dtype), one = a.ref.n ? a.ref.value[0] : 1;
+    const double u = coarsest(call->task, a.desc.dtype), one = a.ref.n > 1 ? a.ref.value[0] : sum->earlier;
     // Halves at their own roundoff: a skeleton may keep steps in the output's storage.
     const bool half = a.desc.dtype == KG_F16 || a.desc.dtype == KG_BF16;
     sum->bad += wrong(&a, half ? u : a.desc.dtype == KG_F64 ? 0x1p-53 : 0x1p-24, from_view, &got, true) > 0;
@@ -246,6 +247,7 @@ static void judge_answer(const kg_call *call, const memory *m, int which, tally 
         const kg_view in = call->args[0];
         caught[2] |= !in.data || kg_numel(&in.desc) != (int64_t)a.ref.n || wrong(&a, u, from_view, &in, false) > 0;
     }
+    if (which == 0 && a.ref.n) sum->earlier = a.ref.value[0];
     answer_free(&a);
 }
 

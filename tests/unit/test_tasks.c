@@ -16,7 +16,7 @@ static void names_are_found(void **state) {
     assert_string_equal(kg_task_find("relu")->name, "relu");
     assert_ptr_equal(kg_task_find("kbx/relu"), kg_task_find("relu"));
     assert_ptr_equal(kg_task_find("ReLU"), kg_task_find("relu"));
-    assert_null(kg_task_find("gap22/relu"));
+    assert_null(kg_task_find("gap22/sigmoid"));
     assert_null(kg_task_find("rel"));
     char *s = kg_task_suggest("sigmiod");
     assert_string_equal(s, "did you mean sigmoid?");
@@ -26,8 +26,36 @@ static void names_are_found(void **state) {
         const kg_task *a = kg_task_at(i - 1), *b = kg_task_at(i);
         assert_true(strcmp(a->suite, b->suite) < 0 ||
                     (strcmp(a->suite, b->suite) == 0 && strcmp(a->name, b->name) != 0));
-        assert_ptr_equal(kg_task_find(b->name)->name, b->name);
+        char *label = kg_task_label(b);
+        assert_ptr_equal(kg_task_find(label), b);
+        free(label);
     }
+}
+
+// Eleven operations of gap22 have the name of a kbx task.
+static void a_name_of_two_suites_is_kbxs(void **state) {
+    (void)state;
+    const kg_task *ours = kg_task_find("relu"), *theirs = kg_task_find("gap22/relu");
+    assert_string_equal(ours->suite, "kbx");
+    assert_string_equal(theirs->suite, "gap22");
+    assert_ptr_equal(kg_task_find("gap22_relu"), theirs);  // as a file may be named
+    assert_ptr_equal(kg_task_find("kbx_relu"), ours);
+    assert_null(kg_task_find("gap22_sigmoid"));
+    const struct {
+        const kg_task *task;
+        const char *label;
+    } c[] = {{ours, "relu"}, {theirs, "gap22/relu"}, {kg_task_find("rms_norm"), "rms_norm"}};
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        char *label = kg_task_label(c[i].task);
+        assert_string_equal(label, c[i].label);
+        free(label);
+    }
+    char *skeleton = kg_task_skeleton(theirs, "c", NULL), *near = kg_task_suggest("rms_nrom");
+    assert_non_null(strstr(skeleton, "kgate: task=gap22/relu\n"));
+    assert_non_null(strstr(skeleton, "int relu("));
+    assert_string_equal(near, "did you mean rms_norm?");
+    free(skeleton);
+    free(near);
 }
 
 static void prototypes_are_c(void **state) {
@@ -137,9 +165,13 @@ static void strided_descriptions(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_are_found),           cmocka_unit_test(prototypes_are_c),
-        cmocka_unit_test(every_level_has_cases),     cmocka_unit_test(every_task_says_what_it_is),
-        cmocka_unit_test(types_promote_as_pytorchs), cmocka_unit_test(strided_descriptions),
+        cmocka_unit_test(names_are_found),
+        cmocka_unit_test(a_name_of_two_suites_is_kbxs),
+        cmocka_unit_test(prototypes_are_c),
+        cmocka_unit_test(every_level_has_cases),
+        cmocka_unit_test(every_task_says_what_it_is),
+        cmocka_unit_test(types_promote_as_pytorchs),
+        cmocka_unit_test(strided_descriptions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@ They mirror src/runner/runner.h and src/base/base.h. kg_python_abi (abi.c) holds
 library was compiled with; check() compares.
 """
 import ctypes as C
+import json
 
 OK, CANNOT, CANDIDATE, INTERNAL = 0, 3, 4, 8  # kg_code
 
@@ -127,8 +128,8 @@ class ArgSpec:
         value = {"int": a.i, "float": a.f, "bool": bool(a.i), "str": text(a.s),
                  "dtype": text(a.s), "ints": tuple(a.ints[:n]),
                  "floats": tuple(a.floats[:n]), "tensor": a.f}[kind]
-        if kind == "ints" and a.s:  # conv2d's padding='same': C alone gets the ints
-            value = text(a.s)
+        if kind == "ints" and a.s:  # conv2d's padding='same', tensordot's [[1],[0]]: C alone gets the ints
+            value = json.loads(text(a.s)) if text(a.s).startswith("[") else text(a.s)
         given = kind == "tensor" and not (a.none or a.absent or a.scalar)
         return cls(text(a.name), kind, value, TensorSpec.read(a.tensor) if given else None,
                    ROLES[a.role], optional=a.optional, keyword=a.keyword,

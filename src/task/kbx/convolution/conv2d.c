@@ -12,8 +12,9 @@
 #include <string.h>
 
 #include "task/products.h"
+#include "task/shared.h"
 
-static const kg_param params[] = {
+const kg_param kg_conv2d_params[] = {
     {.name = "input", .kind = KG_P_TENSOR},
     {.name = "weight", .kind = KG_P_TENSOR},
     {.name = "bias", .kind = KG_P_TENSOR, .optional = true, .nullable = true, .keyword = true},
@@ -126,7 +127,7 @@ static void timed(kg_cases *b, int64_t n, int64_t channels, int64_t image) {
 }
 #undef DENSE
 
-static int cases(kg_cases *b) {
+int kg_conv2d_cases(kg_cases *b) {
     if (b->level == KG_CASES_QUICK || b->level == KG_CASES_FULL) {
         quick(b);
         if (b->level == KG_CASES_FULL) full(b);
@@ -158,7 +159,7 @@ static int resolve_padding(kg_case *c, bool *same) {
     return 0;
 }
 
-static int infer(const kg_task *t, kg_case *c) {
+int kg_conv2d_infer(const kg_task *t, kg_case *c) {
     (void)t;
     const kg_tensor *x = &c->args[INPUT].tensor, *w = &c->args[WEIGHT].tensor;
     const int64_t groups = c->args[GROUPS].i;
@@ -257,7 +258,7 @@ static kg_lanes convolve(const conv *v, const place *at) {
     return l;
 }
 
-static int oracle(const kg_call *call, kg_ref *ref) {
+int kg_conv2d_oracle(const kg_call *call, kg_ref *ref) {
     const conv v = read_conv(call);
     const kg_view bias = kg_call_view(call, "bias");
     for (size_t k = 0; k < ref->n;) {
@@ -279,17 +280,39 @@ static double terms(const kg_case *c) {
     return (double)(w[1] * w[2] * w[3]);
 }
 
-static void work(const kg_task *t, const kg_case *c, kg_work *w) {
+void kg_conv2d_work(const kg_task *t, const kg_case *c, kg_work *w) {
     *w =
         (kg_work){.bytes_read = (double)kg_case_input_bytes(c, t), .bytes_written = (double)kg_case_output_bytes(c, t)};
     // Products with zeros outside the input count: the field's convention.
     w->ops[kg_product_unit(c->outs[0].dtype)] = 2 * terms(c) * (double)kg_numel(&c->outs[0]);
 }
 
-static double reach(const kg_task *t, const kg_case *c) {
+double kg_conv2d_reach(const kg_task *t, const kg_case *c) {
     (void)t;
     return 2 * terms(c);
 }
+
+const char kg_conv2d_body[] =
+    "const int64_t width = kg_dim(out, -1), height = kg_dim(out, -2), filters = kg_dim(out, -3);\n"
+    "const int64_t q = i % width, p = i / width % height, o = i / (width * height) % filters;\n"
+    "const int64_t n = i / (width * height * filters), channels = kg_dim(weight, 1);\n"
+    "const int64_t first = o / (filters / groups) * channels;  // input channel of this group\n"
+    "double sum = bias ? kg_get(bias, o) : 0.0;\n"
+    "for (int64_t c = 0; c < channels; c++)\n"
+    "    for (int64_t r = 0; r < kg_dim(weight, 2); r++)\n"
+    "        for (int64_t s = 0; s < kg_dim(weight, 3); s++) {\n"
+    "            const int64_t y = p * stride->v[0] - padding->v[0] + r * dilation->v[0];\n"
+    "            const int64_t z = q * stride->v[stride->n - 1] - padding->v[padding->n - 1] +\n"
+    "                              s * dilation->v[dilation->n - 1];\n"
+    "            if (y < 0 || y >= kg_dim(input, -2) || z < 0 || z >= kg_dim(input, -1)) continue;\n"
+    "            const int64_t x = (input->ndim == 4 ? n * kg_stride(input, 0) : 0) +\n"
+    "                              (first + c) * kg_stride(input, -3) + y * kg_stride(input, -2) +\n"
+    "                              z * kg_stride(input, -1);\n"
+    "            const int64_t w = o * kg_stride(weight, 0) + c * kg_stride(weight, 1) +\n"
+    "                              r * kg_stride(weight, 2) + s * kg_stride(weight, 3);\n"
+    "            sum += kg_get_at(input, x) * kg_get_at(weight, w);\n"
+    "        }\n"
+    "kg_put(out, i, sum);\n";
 
 const kg_task kg_task_kbx_conv2d = {
     .name = "conv2d",
@@ -298,36 +321,12 @@ const kg_task kg_task_kbx_conv2d = {
     .signature = "conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1) -> Tensor",
     .summary =
         "2-d cross-correlation of images with filters; padding is ints, 'valid' or 'same' (C gets the zeros in front).",
-    .params = params,
+    KG_OPERATION(conv2d),
     .outputs = kg_outputs_product,
     .lowest = KG_PREC_TF32,
-    .cases = cases,
-    .infer = infer,
-    .oracle = oracle,
-    .work = work,
-    .reach = reach,
+    .cases = kg_conv2d_cases,
+    .reach = kg_conv2d_reach,
     .torch_baseline = "F.conv2d",
     .cpu_baseline = "onednn",
     .cuda_baseline = "cudnn",
-    .c_body =
-        "const int64_t width = kg_dim(out, -1), height = kg_dim(out, -2), filters = kg_dim(out, -3);\n"
-        "const int64_t q = i % width, p = i / width % height, o = i / (width * height) % filters;\n"
-        "const int64_t n = i / (width * height * filters), channels = kg_dim(weight, 1);\n"
-        "const int64_t first = o / (filters / groups) * channels;  // input channel of this group\n"
-        "double sum = bias ? kg_get(bias, o) : 0.0;\n"
-        "for (int64_t c = 0; c < channels; c++)\n"
-        "    for (int64_t r = 0; r < kg_dim(weight, 2); r++)\n"
-        "        for (int64_t s = 0; s < kg_dim(weight, 3); s++) {\n"
-        "            const int64_t y = p * stride->v[0] - padding->v[0] + r * dilation->v[0];\n"
-        "            const int64_t z = q * stride->v[stride->n - 1] - padding->v[padding->n - 1] +\n"
-        "                              s * dilation->v[dilation->n - 1];\n"
-        "            if (y < 0 || y >= kg_dim(input, -2) || z < 0 || z >= kg_dim(input, -1)) continue;\n"
-        "            const int64_t x = (input->ndim == 4 ? n * kg_stride(input, 0) : 0) +\n"
-        "                              (first + c) * kg_stride(input, -3) + y * kg_stride(input, -2) +\n"
-        "                              z * kg_stride(input, -1);\n"
-        "            const int64_t w = o * kg_stride(weight, 0) + c * kg_stride(weight, 1) +\n"
-        "                              r * kg_stride(weight, 2) + s * kg_stride(weight, 3);\n"
-        "            sum += kg_get_at(input, x) * kg_get_at(weight, w);\n"
-        "        }\n"
-        "kg_put(out, i, sum);\n",
 };

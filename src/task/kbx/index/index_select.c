@@ -3,12 +3,12 @@
 // out has input's shape with dimension dim replaced by index's length; exact. Indices are int64 or int32, in range
 // (PyTorch defines no others) and may repeat.
 #include "oracle/oracle.h"
-#include "task/families.h"
+#include "task/shared.h"
 
-static const kg_param params[] = {{.name = "input", .kind = KG_P_TENSOR},
-                                  {.name = "dim", .kind = KG_P_INT},
-                                  {.name = "index", .kind = KG_P_TENSOR},
-                                  {.name = NULL}};
+const kg_param kg_index_select_params[] = {{.name = "input", .kind = KG_P_TENSOR},
+                                           {.name = "dim", .kind = KG_P_INT},
+                                           {.name = "index", .kind = KG_P_TENSOR},
+                                           {.name = NULL}};
 static const char *const outputs[] = {"out", NULL};
 
 static void add(kg_cases *b, kg_tensor input, int64_t dim, kg_dtype index, int64_t n) {
@@ -73,7 +73,7 @@ static void full(kg_cases *b) {
 #undef F32
 }
 
-static int cases(kg_cases *b) {
+int kg_index_select_cases(kg_cases *b) {
     if (b->level == KG_CASES_QUICK || b->level == KG_CASES_FULL) {
         quick(b);
         if (b->level == KG_CASES_FULL) full(b);
@@ -93,7 +93,7 @@ static int cases(kg_cases *b) {
     return 0;
 }
 
-static int infer(const kg_task *t, kg_case *c) {
+int kg_index_select_infer(const kg_task *t, kg_case *c) {
     const kg_tensor *in = &c->args[0].tensor, *index = &kg_case_arg(c, t, "index")->tensor;
     const int dim = kg_wrap_dim(c->args[1].i, in->ndim);
     if (dim < 0 || index->ndim > 1) return -1;
@@ -104,7 +104,7 @@ static int infer(const kg_task *t, kg_case *c) {
     return 0;
 }
 
-static int oracle(const kg_call *call, kg_ref *ref) {
+int kg_index_select_oracle(const kg_call *call, kg_ref *ref) {
     const kg_view in = kg_call_view(call, "input"), index = kg_call_view(call, "index");
     const kg_tensor *out = &call->c->outs[0];
     const int dim = kg_wrap_dim(kg_call_arg(call, "dim")->i, out->ndim);
@@ -119,7 +119,7 @@ static int oracle(const kg_call *call, kg_ref *ref) {
 }
 
 // Only the rows that are selected need be read: with n draws from m rows, m (1 - (1 - 1/m)^n) distinct ones on average.
-static void work(const kg_task *t, const kg_case *c, kg_work *w) {
+void kg_index_select_work(const kg_task *t, const kg_case *c, kg_work *w) {
     const kg_tensor *in = &c->args[0].tensor, *index = &kg_case_arg(c, t, "index")->tensor;
     const int dim = kg_wrap_dim(c->args[1].i, in->ndim);
     const double written = (double)kg_case_output_bytes(c, t), n = (double)kg_numel(index);
@@ -130,29 +130,27 @@ static void work(const kg_task *t, const kg_case *c, kg_work *w) {
     *w = (kg_work){.bytes_read = fmin(rows + indices, all), .bytes_written = written};
 }
 
+const char kg_index_select_body[] =
+    "if (input->ndim == 0) {\n"
+    "    kg_put(out, 0, kg_get(input, 0));\n"
+    "    return;\n"
+    "}\n"
+    "const int64_t row = (int64_t)kg_get(index, i);\n"
+    "const int64_t others = kg_elements(out) / kg_dim(out, dim);\n"
+    "for (int64_t k = 0; k < others; k++)\n"
+    "    kg_put_at(out, kg_line(out, dim, k) + i * kg_stride(out, dim),\n"
+    "              kg_get_at(input, kg_line(input, dim, k) + row * kg_stride(input, dim)));\n";
+
 const kg_task kg_task_kbx_index_select = {
     .name = "index_select",
     .suite = "kbx",
     .category = "Index",
     .signature = "index_select(input, dim, index) -> Tensor",
     .summary = "The slices of input along dim that a one-dimensional index names, in its order.",
-    .params = params,
+    KG_OPERATION(index_select),
     .outputs = outputs,
     .lowest = KG_PREC_FP32,
-    .cases = cases,
-    .infer = infer,
-    .oracle = oracle,
-    .work = work,
+    .cases = kg_index_select_cases,
     .torch_baseline = "torch.index_select",
     .c_items = "kg_elements(index)",
-    .c_body =
-        "if (input->ndim == 0) {\n"
-        "    kg_put(out, 0, kg_get(input, 0));\n"
-        "    return;\n"
-        "}\n"
-        "const int64_t row = (int64_t)kg_get(index, i);\n"
-        "const int64_t others = kg_elements(out) / kg_dim(out, dim);\n"
-        "for (int64_t k = 0; k < others; k++)\n"
-        "    kg_put_at(out, kg_line(out, dim, k) + i * kg_stride(out, dim),\n"
-        "              kg_get_at(input, kg_line(input, dim, k) + row * kg_stride(input, dim)));\n",
 };

@@ -7,8 +7,9 @@
 // Bounds. log p = (x - m) - log S: x - m rounds, log S errs by S's relative error, which is that of exp (KG_LAMBDA), of
 // the x - m in it on average, and of the sum. Kernels that keep m + log S round that too.
 #include "task/losses.h"
+#include "task/shared.h"
 
-static int cases(kg_cases *b) { return kg_class_loss_cases(b, KG_NORMAL(0, 2), true); }
+int kg_cross_entropy_cases(kg_cases *b) { return kg_class_loss_cases(b, KG_NORMAL(0, 2), true); }
 
 typedef struct {
     kg_view input, target, weight;
@@ -58,7 +59,7 @@ static kg_loss_term term(int64_t index, void *ctx) {
     return l->classes ? of_class(l, index) : of_probabilities(l, index);
 }
 
-static int oracle(const kg_call *call, kg_ref *ref) {
+int kg_cross_entropy_oracle(const kg_call *call, kg_ref *ref) {
     const kg_view input = kg_call_view(call, "input"), target = kg_call_view(call, "target");
     const int dim = kg_class_dim(&input.desc);
     loss l = {.input = input,
@@ -77,17 +78,40 @@ static int oracle(const kg_call *call, kg_ref *ref) {
     return 0;
 }
 
-static double reach(const kg_task *t, const kg_case *c) {
+double kg_cross_entropy_reach(const kg_task *t, const kg_case *c) {
     (void)t;
     return fmax(1, (double)kg_numel(&c->args[KG_LOSS_INPUT].tensor) / fmax(1, (double)kg_numel(&c->outs[0])));
 }
 
-static void work(const kg_task *t, const kg_case *c, kg_work *w) {
+void kg_cross_entropy_work(const kg_task *t, const kg_case *c, kg_work *w) {
     const double n = (double)kg_numel(&c->args[KG_LOSS_INPUT].tensor);
     kg_work_map(t, c, w, 0, 0);
     w->ops[kg_plain_unit(c->outs[0].dtype)] = 3 * n;
     w->ops[KG_U_SPECIAL] = n;
 }
+
+const char kg_cross_entropy_body[] =
+    "// Each output alone: its own term, or all of them.\n"
+    "const bool none = kg_same(reduction, \"none\"), mean = kg_same(reduction, \"mean\");\n"
+    "const bool classes = target->dtype.code == kDLInt;\n"
+    "const int64_t dim = input->ndim == 1 ? 0 : 1, n = kg_dim(input, dim), step = kg_stride(input, dim);\n"
+    "const int64_t terms = kg_elements(input) / n;\n"
+    "double sum = 0, weights = 0;\n"
+    "for (int64_t k = none ? i : 0; k < (none ? i + 1 : terms); k++) {\n"
+    "    const int64_t from = kg_line(input, dim, k), t = classes ? (int64_t)kg_get(target, k) : 0;\n"
+    "    if (classes && t == ignore_index) continue;\n"
+    "    double largest = kg_get_at(input, from), s = 0;\n"
+    "    for (int64_t c = 1; c < n; c++) largest = fmax(largest, kg_get_at(input, from + c * step));\n"
+    "    for (int64_t c = 0; c < n; c++) s += exp(kg_get_at(input, from + c * step) - largest);\n"
+    "    for (int64_t c = classes ? t : 0; c < (classes ? t + 1 : n); c++) {\n"
+    "        const double w = weight ? kg_get(weight, c) : 1.0;\n"
+    "        const double p = classes ? 1.0 : kg_get_at(target, kg_line(target, dim, k) + c * kg_stride(target, dim));\n"
+    "        sum += w * p * (log(s) - (kg_get_at(input, from + c * step) - largest));\n"
+    "        if (classes) weights += w;\n"
+    "    }\n"
+    "    if (!classes) weights += 1;\n"
+    "}\n"
+    "kg_put(out, i, mean ? sum / weights : sum);\n";
 
 const kg_task kg_task_kbx_cross_entropy = {
     .name = "cross_entropy",
@@ -98,34 +122,13 @@ const kg_task kg_task_kbx_cross_entropy = {
         "Negated logarithm of the softmax at the target classes (or averaged over target probabilities), weighted, and "
         "its mean or sum.",
     .params = kg_params_class_loss,
+    .infer = kg_class_loss_infer,
+    .oracle = kg_cross_entropy_oracle,
+    .work = kg_cross_entropy_work,
+    .c_body = kg_cross_entropy_body,
     .outputs = kg_outputs_loss,
     .lowest = KG_PREC_FP32,
-    .cases = cases,
-    .infer = kg_class_loss_infer,
-    .oracle = oracle,
-    .work = work,
-    .reach = reach,
+    .cases = kg_cross_entropy_cases,
+    .reach = kg_cross_entropy_reach,
     .torch_baseline = "F.cross_entropy",
-    .c_body =
-        "// Each output alone: its own term, or all of them.\n"
-        "const bool none = kg_same(reduction, \"none\"), mean = kg_same(reduction, \"mean\");\n"
-        "const bool classes = target->dtype.code == kDLInt;\n"
-        "const int64_t dim = input->ndim == 1 ? 0 : 1, n = kg_dim(input, dim), step = kg_stride(input, dim);\n"
-        "const int64_t terms = kg_elements(input) / n;\n"
-        "double sum = 0, weights = 0;\n"
-        "for (int64_t k = none ? i : 0; k < (none ? i + 1 : terms); k++) {\n"
-        "    const int64_t from = kg_line(input, dim, k), t = classes ? (int64_t)kg_get(target, k) : 0;\n"
-        "    if (classes && t == ignore_index) continue;\n"
-        "    double largest = kg_get_at(input, from), s = 0;\n"
-        "    for (int64_t c = 1; c < n; c++) largest = fmax(largest, kg_get_at(input, from + c * step));\n"
-        "    for (int64_t c = 0; c < n; c++) s += exp(kg_get_at(input, from + c * step) - largest);\n"
-        "    for (int64_t c = classes ? t : 0; c < (classes ? t + 1 : n); c++) {\n"
-        "        const double w = weight ? kg_get(weight, c) : 1.0;\n"
-        "        const double p = classes ? 1.0 : kg_get_at(target, kg_line(target, dim, k) + c * kg_stride(target, dim));\n"
-        "        sum += w * p * (log(s) - (kg_get_at(input, from + c * step) - largest));\n"
-        "        if (classes) weights += w;\n"
-        "    }\n"
-        "    if (!classes) weights += 1;\n"
-        "}\n"
-        "kg_put(out, i, mean ? sum / weights : sum);\n",
 };

@@ -2,9 +2,9 @@
 //
 // Condition |input| + |alpha other|. Integer cases leave alpha out: PyTorch wants an integer there, and C has double.
 #include "oracle/oracle.h"
-#include "task/families.h"
+#include "task/shared.h"
 
-static const kg_param params[] = {
+const kg_param kg_add_params[] = {
     {.name = "input", .kind = KG_P_TENSOR},
     {.name = "other", .kind = KG_P_TENSOR},
     {.name = "alpha", .kind = KG_P_FLOAT, .optional = true, .keyword = true, .number = 1},
@@ -20,7 +20,7 @@ static void with_alpha(kg_cases *b, kg_dtype t, double alpha) {
     kg_set_float(c, b->task, "alpha", alpha);
 }
 
-static int cases(kg_cases *b) {
+int kg_add_cases(kg_cases *b) {
     static const kg_dtype dtypes[] = {KG_F32, KG_F16, KG_BF16, KG_F64, KG_I32, KG_I64, KG_DTYPES};
     const kg_nary_family f = {
         .params = operands, .dtypes = dtypes, .fill = KG_NORMAL(0.5, 1), .number = 2.5, .mixed = true};
@@ -41,13 +41,18 @@ static kg_point at(const double *x, const void *ctx) {
     return kg_point_make(x[0] + scaled, fabs(x[0]) + fabs(scaled));
 }
 
-static int oracle(const kg_call *call, kg_ref *ref) {
+int kg_add_oracle(const kg_call *call, kg_ref *ref) {
     return kg_map(call, ref, 2, operands, at, &kg_call_arg(call, "alpha")->f);
 }
 
-static void work(const kg_task *t, const kg_case *c, kg_work *w) {
+void kg_add_work(const kg_task *t, const kg_case *c, kg_work *w) {
     kg_work_map(t, c, w, kg_case_arg(c, t, "alpha")->f == 1 ? 1 : 2, 0);
 }
+
+int kg_add_infer(const kg_task *t, kg_case *c) { return kg_infer_broadcast(t, c); }
+
+const char kg_add_body[] =
+    "kg_put(out, i, kg_get_broadcast(input, out, i) + alpha * kg_get_broadcast(other, out, i));\n";
 
 const kg_task kg_task_kbx_add = {
     .name = "add",
@@ -55,14 +60,10 @@ const kg_task kg_task_kbx_add = {
     .category = "Math",
     .signature = "add(input, other, *, alpha=1, out=None) -> Tensor",
     .summary = "input + alpha * other, broadcast; other is a tensor or a Number.",
-    .params = params,
+    KG_OPERATION(add),
     .outputs = outputs,
     .lowest = KG_PREC_FP32,
-    .cases = cases,
-    .infer = kg_infer_broadcast,
-    .oracle = oracle,
-    .work = work,
+    .cases = kg_add_cases,
     .torch_baseline = "torch.add",
     .cpu_baseline = "onednn",
-    .c_body = "kg_put(out, i, kg_get_broadcast(input, out, i) + alpha * kg_get_broadcast(other, out, i));\n",
 };

@@ -7,9 +7,9 @@
 // 1e-4 for 131,072 equal values. In half precision kernels compute in float32 (PyTorch does), so all of it is charged
 // there.
 #include "oracle/reduce.h"
-#include "task/families.h"
+#include "task/shared.h"
 
-static const kg_param params[] = {
+const kg_param kg_softmax_params[] = {
     {.name = "input", .kind = KG_P_TENSOR},
     {.name = "dim", .kind = KG_P_INT},
     {.name = "dtype", .kind = KG_P_DTYPE, .optional = true, .nullable = true, .keyword = true},
@@ -61,7 +61,7 @@ static void full(kg_cases *b) {
     kg_set_dtype(add(b, kg_tensor_contiguous(KG_BF16, KG_SHAPE(17, 129)), 1), b->task, "dtype", KG_F32);
 }
 
-static int cases(kg_cases *b) {
+int kg_softmax_cases(kg_cases *b) {
     switch (b->level) {
     case KG_CASES_QUICK: quick(b); return 0;
     case KG_CASES_FULL:
@@ -78,7 +78,7 @@ static int cases(kg_cases *b) {
 }
 #undef F32
 
-static int infer(const kg_task *t, kg_case *c) {
+int kg_softmax_infer(const kg_task *t, kg_case *c) {
     (void)t;
     const kg_tensor *in = &c->args[INPUT].tensor;
     if (kg_wrap_dim(c->args[DIM].i, in->ndim) < 0) return -1;
@@ -89,7 +89,7 @@ static int infer(const kg_task *t, kg_case *c) {
     return 0;
 }
 
-static int oracle(const kg_call *call, kg_ref *ref) {
+int kg_softmax_oracle(const kg_call *call, kg_ref *ref) {
     const kg_view in = kg_call_view(call, "input");
     const kg_tensor *out = &call->c->outs[0];
     const int dim = kg_wrap_dim(call->c->args[DIM].i, out->ndim);
@@ -108,14 +108,23 @@ static int oracle(const kg_call *call, kg_ref *ref) {
     return 0;
 }
 
-static double reach(const kg_task *t, const kg_case *c) {
+double kg_softmax_reach(const kg_task *t, const kg_case *c) {
     (void)t;
     const kg_tensor *in = &c->args[INPUT].tensor;
     return in->ndim ? fmax(1, (double)in->shape[kg_wrap_dim(c->args[DIM].i, in->ndim)]) : 1;
 }
 
 // Largest, subtraction, sum, division: four plain operations an element.
-static void work(const kg_task *t, const kg_case *c, kg_work *w) { kg_work_map(t, c, w, 4, 1); }
+void kg_softmax_work(const kg_task *t, const kg_case *c, kg_work *w) { kg_work_map(t, c, w, 4, 1); }
+
+const char kg_softmax_body[] =
+    "const int64_t n = kg_dim(input, dim), from = kg_line(input, dim, i), to = kg_line(out, dim, i);\n"
+    "const int64_t step = kg_stride(input, dim), to_step = kg_stride(out, dim);\n"
+    "double largest = kg_get_at(input, from), sum = 0;\n"
+    "for (int64_t k = 1; k < n; k++) largest = fmax(largest, kg_get_at(input, from + k * step));\n"
+    "for (int64_t k = 0; k < n; k++) sum += exp(kg_get_at(input, from + k * step) - largest);\n"
+    "for (int64_t k = 0; k < n; k++)\n"
+    "    kg_put_at(out, to + k * to_step, exp(kg_get_at(input, from + k * step) - largest) / sum);\n";
 
 const kg_task kg_task_kbx_softmax = {
     .name = "softmax",
@@ -123,23 +132,12 @@ const kg_task kg_task_kbx_softmax = {
     .category = "Math",
     .signature = "softmax(input, dim, dtype=None) -> Tensor",
     .summary = "Exponentials along dim, scaled to add up to 1.",
-    .params = params,
+    KG_OPERATION(softmax),
     .outputs = outputs,
     .lowest = KG_PREC_FP32,
-    .cases = cases,
-    .infer = infer,
-    .oracle = oracle,
-    .work = work,
-    .reach = reach,
+    .cases = kg_softmax_cases,
+    .reach = kg_softmax_reach,
     .torch_baseline = "torch.softmax",
     .cpu_baseline = "onednn",
     .c_items = "kg_elements(out) ? kg_elements(out) / kg_dim(out, dim) : 0",
-    .c_body =
-        "const int64_t n = kg_dim(input, dim), from = kg_line(input, dim, i), to = kg_line(out, dim, i);\n"
-        "const int64_t step = kg_stride(input, dim), to_step = kg_stride(out, dim);\n"
-        "double largest = kg_get_at(input, from), sum = 0;\n"
-        "for (int64_t k = 1; k < n; k++) largest = fmax(largest, kg_get_at(input, from + k * step));\n"
-        "for (int64_t k = 0; k < n; k++) sum += exp(kg_get_at(input, from + k * step) - largest);\n"
-        "for (int64_t k = 0; k < n; k++)\n"
-        "    kg_put_at(out, to + k * to_step, exp(kg_get_at(input, from + k * step) - largest) / sum);\n",
 };

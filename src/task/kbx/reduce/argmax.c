@@ -3,12 +3,12 @@
 // Index of the largest value along dim; None: in the flattened input. NaN is larger than everything; of equal values
 // the first counts. Exact.
 #include "oracle/reduce.h"
-#include "task/families.h"
+#include "task/shared.h"
 
-static const kg_param params[] = {{.name = "input", .kind = KG_P_TENSOR},
-                                  {.name = "dim", .kind = KG_P_INT, .nullable = true},
-                                  {.name = "keepdim", .kind = KG_P_BOOL, .optional = true, .keyword = true},
-                                  {.name = NULL}};
+const kg_param kg_argmax_params[] = {{.name = "input", .kind = KG_P_TENSOR},
+                                     {.name = "dim", .kind = KG_P_INT, .nullable = true},
+                                     {.name = "keepdim", .kind = KG_P_BOOL, .optional = true, .keyword = true},
+                                     {.name = NULL}};
 enum { INPUT, DIM, KEEPDIM };
 static const char *const outputs[] = {"out", NULL};
 
@@ -71,7 +71,7 @@ static void full(kg_cases *b) {
 }
 #undef F32
 
-static int cases(kg_cases *b) {
+int kg_argmax_cases(kg_cases *b) {
     if (b->level == KG_CASES_QUICK || b->level == KG_CASES_FULL) {
         quick(b);
         if (b->level == KG_CASES_FULL) full(b);
@@ -93,7 +93,7 @@ static int mask_of(const kg_case *c) {
     return d < 0 ? -1 : 1 << d;
 }
 
-static int infer(const kg_task *t, kg_case *c) {
+int kg_argmax_infer(const kg_task *t, kg_case *c) {
     (void)t;
     const kg_tensor *in = &c->args[INPUT].tensor;
     const int mask = mask_of(c);
@@ -120,7 +120,7 @@ static void search_chunk(const double *x, int64_t n, void *ctx) {
     s->seen += n;
 }
 
-static int oracle(const kg_call *call, kg_ref *ref) {
+int kg_argmax_oracle(const kg_call *call, kg_ref *ref) {
     const kg_view in = kg_call_view(call, "input");
     const kg_groups g = kg_groups_of(&in.desc, mask_of(call->c));
     for (size_t k = 0; k < ref->n; k++) {
@@ -132,15 +132,28 @@ static int oracle(const kg_call *call, kg_ref *ref) {
     return 0;
 }
 
-static double reach(const kg_task *t, const kg_case *c) {
+double kg_argmax_reach(const kg_task *t, const kg_case *c) {
     (void)t;
     return fmax(1, (double)kg_numel(&c->args[INPUT].tensor) / fmax(1, (double)kg_numel(&c->outs[0])));
 }
 
-static void work(const kg_task *t, const kg_case *c, kg_work *w) {
+void kg_argmax_work(const kg_task *t, const kg_case *c, kg_work *w) {
     kg_work_map(t, c, w, 0, 0);
     w->ops[kg_plain_unit(c->args[INPUT].tensor.dtype)] = (double)kg_numel(&c->args[INPUT].tensor);
 }
+
+const char kg_argmax_body[] =
+    "const int64_t n = dim ? kg_dim(input, *dim) : kg_elements(input);\n"
+    "double best = 0;\n"
+    "int64_t found = 0;\n"
+    "for (int64_t k = 0; k < n; k++) {\n"
+    "    const int64_t at = dim ? kg_line(input, *dim, i) + k * kg_stride(input, *dim) : kg_element(input, k);\n"
+    "    const double x = kg_get_at(input, at);\n"
+    "    if (k > 0 && (x <= best || best != best)) continue;\n"
+    "    best = x;\n"
+    "    found = k;\n"
+    "}\n"
+    "kg_put(out, i, (double)found);\n";
 
 const kg_task kg_task_kbx_argmax = {
     .name = "argmax",
@@ -149,25 +162,10 @@ const kg_task kg_task_kbx_argmax = {
     .signature = "argmax(input, dim, keepdim=False) -> LongTensor",
     .summary =
         "Where the largest value along dim stands (None: in the flattened input); NaN is largest, the first of equals counts.",
-    .params = params,
+    KG_OPERATION(argmax),
     .outputs = outputs,
     .lowest = KG_PREC_FP32,
-    .cases = cases,
-    .infer = infer,
-    .oracle = oracle,
-    .work = work,
-    .reach = reach,
+    .cases = kg_argmax_cases,
+    .reach = kg_argmax_reach,
     .torch_baseline = "torch.argmax",
-    .c_body =
-        "const int64_t n = dim ? kg_dim(input, *dim) : kg_elements(input);\n"
-        "double best = 0;\n"
-        "int64_t found = 0;\n"
-        "for (int64_t k = 0; k < n; k++) {\n"
-        "    const int64_t at = dim ? kg_line(input, *dim, i) + k * kg_stride(input, *dim) : kg_element(input, k);\n"
-        "    const double x = kg_get_at(input, at);\n"
-        "    if (k > 0 && (x <= best || best != best)) continue;\n"
-        "    best = x;\n"
-        "    found = k;\n"
-        "}\n"
-        "kg_put(out, i, (double)found);\n",
 };
