@@ -61,6 +61,7 @@ static json_t *argument(const kg_param *p, const kg_arg *a, const kg_place *plac
     set_flag(o, "nullable", p->nullable);
     set_flag(o, "keyword", p->keyword);
     set_flag(o, "native_only", p->native_only);
+    set_flag(o, "listed", p->listed);
     set_flag(o, "none", none);
     set_flag(o, "absent", a->absent);
     set_flag(o, "scalar", a->scalar);

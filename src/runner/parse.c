@@ -118,6 +118,7 @@ static int parse_arg(const json_t *o, const kg_arenas *arenas, int slots, kg_run
     a->nullable = flag(o, "nullable");
     a->keyword = flag(o, "keyword");
     a->native_only = flag(o, "native_only");
+    a->listed = flag(o, "listed");
     a->none = flag(o, "none");
     a->absent = flag(o, "absent");
     a->scalar = flag(o, "scalar");

@@ -34,7 +34,7 @@
 // The "case" object (kg_case_to_json makes it, kg_parse_case reads it):
 //     {"calls":1, "slots":8, "alias_first_out":false, "args":[ARG...], "outs":[TENSOR...]}
 //   ARG: {"name", "kind":"tensor|int|float|bool|str|dtype|ints|floats", "role":"in|inout|state|out_arg", ...}
-//     flags, only when true: "optional","nullable","keyword","native_only","none","absent","scalar"
+//     flags, only when true: "optional","nullable","keyword","native_only","listed","none","absent","scalar"
 //     kind tensor: "tensor":TENSOR, or with "scalar" a Python number in "value"; neither when none or absent
 //     other kinds: "value", also when absent (the default); null when none. A number that JSON lacks is the string
 //     "nan", "inf" or "-inf". ints, floats: a list; with "scalar" a list of one, given as a bare number. ints with

@@ -25,7 +25,7 @@ typedef struct {
     char *name;
     int kind;  // kg_param_kind
     int role;  // kg_role
-    bool optional, nullable, keyword, native_only, none, absent, scalar;
+    bool optional, nullable, keyword, native_only, listed, none, absent, scalar;
     kg_run_tensor tensor;
     int64_t i;
     double f;

@@ -7,10 +7,10 @@
 // Names of the C library's functions, and C++'s namespace: a kernel of that name would clash with the headers'
 // declarations.
 static const char *const libc_names[] = {
-    "std",  "abs",       "acos",  "asin",  "atan",  "ceil",  "cos",    "cosh",  "div",  "erf",   "erfc",
-    "exp",  "exp2",      "expm1", "floor", "fmax",  "fmin",  "fmod",   "index", "log",  "log10", "log1p",
-    "log2", "pow",       "rand",  "rint",  "rsqrt", "round", "select", "sin",   "sinh", "sqrt",  "tan",
-    "tanh", "remainder", "trunc", "gamma", "j0",    "j1",    "y0",     NULL};
+    "std",   "signbit", "abs",       "acos",  "asin",  "atan",  "ceil",  "cos",    "cosh",  "div",  "erf",
+    "erfc",  "exp",     "exp2",      "expm1", "floor", "fmax",  "fmin",  "fmod",   "index", "log",  "log10",
+    "log1p", "log2",    "pow",       "rand",  "rint",  "rsqrt", "round", "select", "sin",   "sinh", "sqrt",
+    "tan",   "tanh",    "remainder", "trunc", "gamma", "j0",    "j1",    "y0",     NULL};
 
 char *kg_task_c_entry(const kg_task *t) {
     for (const char *const *n = libc_names; *n; n++)
@@ -74,6 +74,7 @@ static void add_parameter(kg_text *out, const kg_param *p) {
     if (p->role == KG_INOUT) kg_text_add(out, "; overwritten in place");
     if (p->role == KG_STATE) kg_text_add(out, "; kept from call to call, zero at first");
     if (p->role == KG_OUT_ARG) kg_text_add(out, "; Python only");
+    if (p->listed) kg_text_add(out, "; Python gets them in one list");
     if (p->native_only) kg_text_add(out, "; C and CUDA only");
     kg_text_add(out, "\n");
 }

@@ -6,7 +6,9 @@
 #include "task/families.h"
 #include "task/skeleton.h"
 
-static bool python_gets(const kg_param *p) { return !p->native_only && p->role != KG_STATE; }
+static bool python_gets(const kg_param *p) {
+    return !p->native_only && p->role != KG_STATE && !(p->listed && p->optional);
+}
 
 static void add_default(kg_text *out, const kg_param *p) {
     if ((p->nullable && !p->has_default) || p->kind == KG_P_FLOATS) kg_text_add(out, "=None");

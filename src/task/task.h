@@ -39,6 +39,7 @@ typedef struct {
     bool nullable;     // None is a legal value (so C gets a pointer)
     bool keyword;      // Python passes it by keyword (it stands after `*`, or has a default)
     bool native_only;  // C and CUDA get it, Python does not (state an optimizer object keeps itself)
+    bool listed;       // KG_P_TENSOR: Python gets this one and the listed ones behind it in one list; C one by one
     kg_role role;
     // The default of an optional parameter. A nullable one defaults to None unless has_default is set. (Write params
     // with designated initialisers: fields not named are zero.)

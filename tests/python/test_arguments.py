@@ -33,6 +33,13 @@ class Arguments(unittest.TestCase):
                 ArgSpec("exp_avg", "tensor", tensor=tensor(), role="state")]
         self.assertEqual(call(args), (["T0"], {}))
 
+    def test_listed_tensors_come_in_one_list(self):
+        args = [ArgSpec("tensors", "tensor", tensor=tensor(), listed=True),
+                ArgSpec("tensors_2", "tensor", tensor=tensor(), optional=True, listed=True),
+                ArgSpec("tensors_3", "tensor", optional=True, listed=True, absent=True),
+                ArgSpec("divisor", "tensor", 2.0, scalar=True)]
+        self.assertEqual(call(args), ([["T0", "T1"], 2.0], {}))
+
     def test_required_keyword(self):
         args = [ArgSpec("input", "tensor", tensor=tensor()), ArgSpec("n", "int", 2, keyword=True)]
         self.assertEqual(call(args), (["T0"], {"n": 2}))

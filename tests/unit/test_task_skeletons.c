@@ -299,7 +299,10 @@ static size_t judge_task(const kg_task *t, const char *folder) {
     }
     printf("  %-28s %3zu cases, %zu wrong; caught: zeros %zu, constant %zu, input %zu\n", t->name, sum.cases, sum.bad,
            sum.zeros, sum.constants, sum.inputs);
-    const bool lazy_passes = sum.zeros == 0 || sum.constants == 0 || sum.inputs == 0;
+    // Where every answer is one number, the constant is the answer itself.
+    bool numbers = true;
+    for (size_t i = 0; i < b.n; i++) numbers = numbers && b.items[i].n_outs == 1 && kg_numel(&b.items[i].outs[0]) <= 1;
+    const bool lazy_passes = sum.zeros == 0 || (sum.constants == 0 && !numbers) || sum.inputs == 0;
     kg_cases_free(&b);
     dlclose(handle);
     return sum.bad + lazy_passes;

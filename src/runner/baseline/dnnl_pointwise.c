@@ -129,6 +129,7 @@ static int prepare_binary(dn_plan *p, const char *task, const kg_run_case *c, kg
     const kg_run_arg *number = kg_baseline_arg(c, fused ? "other_mul" : "other");
     const double alpha = kg_baseline_float(c, "alpha", 1);
     if (out->desc.dtype == KG_I32) return inexact(err);
+    if (kg_baseline_arg(c, "rounding_mode")) return kg_baseline_refuse(err, "onednn", "rounded division");
     if (x && !y && number && !fused) return with_number(p, b, c, x, number->f, err);
     if (!x || !y || (fused && (!z || alpha != 1))) return kg_baseline_refuse(err, "onednn", "these operands");
     if (x->desc.dtype != y->desc.dtype || x->desc.dtype != out->desc.dtype)

@@ -29,10 +29,10 @@ class RunTensor(C.Structure):
 class RunArg(C.Structure):
     _fields_ = [("name", C.c_char_p), ("kind", C.c_int), ("role", C.c_int),
                 ("optional", C.c_bool), ("nullable", C.c_bool), ("keyword", C.c_bool),
-                ("native_only", C.c_bool), ("none", C.c_bool), ("absent", C.c_bool),
-                ("scalar", C.c_bool), ("tensor", RunTensor), ("i", C.c_int64), ("f", C.c_double),
-                ("s", C.c_char_p), ("n", C.c_int), ("ints", C.c_int64 * 8),
-                ("floats", C.c_double * 8)]
+                ("native_only", C.c_bool), ("listed", C.c_bool), ("none", C.c_bool),
+                ("absent", C.c_bool), ("scalar", C.c_bool), ("tensor", RunTensor),
+                ("i", C.c_int64), ("f", C.c_double), ("s", C.c_char_p), ("n", C.c_int),
+                ("ints", C.c_int64 * 8), ("floats", C.c_double * 8)]
 
 
 class RunCase(C.Structure):
@@ -116,7 +116,7 @@ class ArgSpec:
 
     def __init__(self, name, kind, value=None, tensor=None, role="in", **flags):
         self.name, self.kind, self.value, self.tensor, self.role = name, kind, value, tensor, role
-        for flag in ("optional", "keyword", "native_only", "none", "absent", "scalar"):
+        for flag in ("optional", "keyword", "native_only", "listed", "none", "absent", "scalar"):
             setattr(self, flag, bool(flags.pop(flag, False)))
         if flags:
             raise TypeError("unknown flags %s" % sorted(flags))
@@ -133,7 +133,8 @@ class ArgSpec:
         given = kind == "tensor" and not (a.none or a.absent or a.scalar)
         return cls(text(a.name), kind, value, TensorSpec.read(a.tensor) if given else None,
                    ROLES[a.role], optional=a.optional, keyword=a.keyword,
-                   native_only=a.native_only, none=a.none, absent=a.absent, scalar=a.scalar)
+                   native_only=a.native_only, listed=a.listed, none=a.none, absent=a.absent,
+                   scalar=a.scalar)
 
 
 class CaseSpec:

@@ -33,7 +33,12 @@ def call_arguments(case, tensor_of, dtype_of):
         if arg.native_only or arg.role == "state" or arg.absent:
             continue
         value = plain(arg, whole, dtype_of) if arg.tensor is None else tensor_of(k, arg)
-        if arg.optional or arg.keyword:
+        if arg.listed:
+            if not arg.optional:  # the first of its list
+                args.append([])
+            if not arg.none:
+                args[-1].append(value)
+        elif arg.optional or arg.keyword:
             kwargs[arg.name] = value
         else:
             args.append(value)

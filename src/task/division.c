@@ -1,0 +1,32 @@
+#include "task/division.h"
+
+#include <string.h>
+
+kg_rounding kg_rounding_of(const kg_arg *mode) {
+    if (mode->none || !mode->s) return KG_DIV_TRUE;
+    return strcmp(mode->s, "trunc") == 0 ? KG_DIV_TRUNC : KG_DIV_FLOOR;
+}
+
+kg_dtype kg_quotient_dtype(kg_dtype t, kg_rounding rounding) { return rounding == KG_DIV_TRUE ? kg_float_of(t) : t; }
+
+// A denormal may be taken for zero (flush to zero), b's making an infinity.
+static kg_point true_quotient(double a, double b) {
+    const double v = a / b;
+    if (!isfinite(v) || v == 0) return kg_point_exact(v);
+    kg_point p = kg_point_make(v, v);
+    if (fabs(b) < 0x1p-126) p.local = INFINITY;
+    else if (fabs(a) < 0x1p-126) p.local += fabs(v) * 0x1p24;
+    return p;
+}
+
+static double rounded(double q, kg_rounding r) { return r == KG_DIV_TRUNC ? trunc(q) : floor(q); }
+
+kg_point kg_quotient(double a, double b, const kg_division *d) {
+    if (d->rounding == KG_DIV_TRUE) return true_quotient(a, b);
+    const double q = a / b, u = kg_dtype_unit(d->dtype);
+    if (!isfinite(q) || u == 0 || (fmod(a, b) == 0 && fabs(q) < 1 / u)) return kg_point_exact(rounded(q, d->rounding));
+    if (fabs(b) < 0x1p-126) return (kg_point){rounded(q, d->rounding), INFINITY};
+    const double error = 4 * u * fabs(q);
+    const double low = rounded(q - error, d->rounding), high = rounded(q + error, d->rounding);
+    return (kg_point){0.5 * (low + high), 0.5 * (high - low) / u};
+}

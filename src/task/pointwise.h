@@ -1,0 +1,33 @@
+// Elementwise functions of one tensor "input", from real numbers to real numbers: what their task files share.
+#ifndef KG_POINTWISE_H
+#define KG_POINTWISE_H
+
+#include "oracle/oracle.h"
+#include "task/activations.h"
+
+// Floating dtypes and, as promoted to float32, two integer ones.
+extern const kg_dtype kg_floats_and_ints[];
+// Adds int32 cases with values low..high, for functions that are constant, or NaN, on most integers.
+void kg_small_integers(kg_cases *b, int low, int high);
+
+// kg_map over "input"; f's ctx is the output's kg_dtype.
+int kg_pointwise_oracle(const kg_call *call, kg_ref *ref, kg_map_fn f);
+// Sets the dtype of out= where a case gives one: for outputs whose dtype is not the input's.
+void kg_out_dtype(kg_cases *b, kg_dtype t);
+
+// A float32 denormal may be taken for zero (flush to zero) on the way to p = f(x), where f(0) = 0 or f(0) infinite.
+static inline kg_point kg_flushed(kg_point p, double x) {
+    if (x == 0 || fabs(x) >= 0x1p-126) return p;
+    p.local = fabs(p.value) < 1 ? p.local + fabs(p.value) * 0x1p24 : INFINITY;
+    return p;
+}
+kg_point kg_sqrt_point(double x);
+
+// Parameter list (input), and two outputs of input's shape, both of kg_float_of its dtype.
+extern const kg_param kg_params_input[];
+int kg_infer_two_floats(const kg_task *t, kg_case *c);
+
+#define KG_POINTWISE_TASK \
+    .suite = "kbx", .params = kg_params_input_out, .outputs = kg_outputs_out, .lowest = KG_PREC_FP32
+
+#endif
