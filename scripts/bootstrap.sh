@@ -33,6 +33,8 @@ need libsqlite3-dev /usr/include/sqlite3.h
 need libffi-dev '/usr/include/*/ffi.h' /usr/include/ffi.h
 need libseccomp-dev /usr/include/seccomp.h
 need libmd-dev /usr/include/sha2.h
+need libgsl-dev /usr/include/gsl/gsl_sf.h
+need libfftw3-dev /usr/include/fftw3.h
 # What kernels on the CPU are compared with.
 need libdnnl2 '/usr/lib/*/libdnnl.so.2' /usr/lib/libdnnl.so.2
 need libopenblas0-pthread '/usr/lib/*/libopenblas.so.0' '/usr/lib/*/openblas-*/libopenblas.so.0'

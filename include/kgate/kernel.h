@@ -205,6 +205,7 @@ KG_DEVICE_FN double kg_get_at(const DLTensor *t, int64_t at) {
         if (t->dtype.bits == 32) return *(const int32_t *)p;
         if (t->dtype.bits == 16) return *(const int16_t *)p;
         return *(const int8_t *)p;
+    case kDLComplex: return t->dtype.bits == 128 ? *(const double *)p : (double)*(const float *)p; /* the real part */
     default: return *(const uint8_t *)p;
     }
 }
@@ -224,6 +225,24 @@ KG_DEVICE_FN void kg_put_at(DLTensor *t, int64_t at, double v) {
         else *(int8_t *)p = (int8_t)v;
         return;
     default: *(uint8_t *)p = t->dtype.code == kDLBool ? v != 0 : (uint8_t)v;
+    }
+}
+/* Complex elements; a real one has the imaginary part 0. */
+KG_DEVICE_FN void kg_get_complex_at(const DLTensor *t, int64_t at, double *re, double *im) {
+    const char *p = (const char *)t->data + t->byte_offset + at * (t->dtype.bits / 8);
+    *re = kg_get_at(t, at);
+    *im = 0;
+    if (t->dtype.code == kDLComplex)
+        *im = t->dtype.bits == 128 ? ((const double *)p)[1] : (double)((const float *)p)[1];
+}
+KG_DEVICE_FN void kg_put_complex_at(DLTensor *t, int64_t at, double re, double im) {
+    char *p = (char *)t->data + t->byte_offset + at * (t->dtype.bits / 8);
+    if (t->dtype.bits == 128) {
+        ((double *)p)[0] = re;
+        ((double *)p)[1] = im;
+    } else {
+        ((float *)p)[0] = (float)re;
+        ((float *)p)[1] = (float)im;
     }
 }
 KG_DEVICE_FN double kg_get(const DLTensor *t, int64_t index) { return kg_get_at(t, kg_element(t, index)); }

@@ -53,16 +53,35 @@ void kg_text_free(kg_text *t);
 int kg_read_file(const char *path, size_t limit, char **data, size_t *size, kg_error *err);
 
 // ---- dtypes -------------------------------------------------------------------------------------
-typedef enum { KG_F64, KG_F32, KG_F16, KG_BF16, KG_I64, KG_I32, KG_I16, KG_I8, KG_U8, KG_BOOL, KG_DTYPES } kg_dtype;
+typedef enum {
+    KG_F64,
+    KG_F32,
+    KG_F16,
+    KG_BF16,
+    KG_I64,
+    KG_I32,
+    KG_I16,
+    KG_I8,
+    KG_U8,
+    KG_BOOL,
+    KG_DTYPES,  // of those above, which hold one number
+    // Pairs (real, imaginary) of float32 or float64. They describe what a candidate gets and gives; where values are
+    // made, loaded and compared there are only their parts: kg_tensor_parts.
+    KG_C64,
+    KG_C128,
+    KG_ALL_DTYPES
+} kg_dtype;
 
 size_t kg_dtype_size(kg_dtype t);        // bytes
 const char *kg_dtype_name(kg_dtype t);   // "float32", as PyTorch names it
 const char *kg_dtype_short(kg_dtype t);  // "f32"
 int kg_dtype_parse(const char *s);       // either name, or "torch.float32"; -1 when unknown
 bool kg_dtype_is_float(kg_dtype t);
-double kg_dtype_unit(kg_dtype t);  // unit roundoff u: 2^-24 for f32; 0 for integers
-double kg_dtype_max(kg_dtype t);   // largest finite value
-double kg_dtype_tiny(kg_dtype t);  // absolute error that denormals may carry (half spacing; f32, bf16: 2 min normal)
+bool kg_dtype_is_complex(kg_dtype t);
+kg_dtype kg_dtype_part(kg_dtype t);  // float32 for complex64, float64 for complex128; others are themselves
+double kg_dtype_unit(kg_dtype t);    // unit roundoff u: 2^-24 for f32; 0 for integers
+double kg_dtype_max(kg_dtype t);     // largest finite value
+double kg_dtype_tiny(kg_dtype t);    // absolute error that denormals may carry (half spacing; f32, bf16: 2 min normal)
 
 // One element to and from double. Stores round to nearest even and overflow to infinity as IEEE 754
 // does; integers are converted exactly or clamped. int64 beyond 2^53: use kg_load_int.
@@ -89,6 +108,8 @@ int64_t kg_offset(const kg_tensor *t, int64_t logical);
 int kg_broadcast(const kg_tensor *a, const kg_tensor *b, kg_tensor *out);
 // The same data seen with out's (broadcast) shape: strides 0 where expanded. -1 when it does not match.
 int kg_expand(const kg_tensor *t, const kg_tensor *shape_of, kg_tensor *view);
+// A complex tensor as PyTorch's view_as_real has it: a last dimension of 2, the strides doubled. Others as they are.
+kg_tensor kg_tensor_parts(const kg_tensor *t);
 void kg_tensor_describe(const kg_tensor *t, kg_text *out);  // "f32[3,17]" or "f32[3,17] strides [1,3]"
 
 // ---- random numbers by counter ------------------------------------------------------------------

@@ -15,7 +15,7 @@ typedef struct {
 // Unit roundoffs and ranges: IEEE 754-2019 table 3.5; bfloat16: 8 significant bits with binary32's exponents. tiny is
 // half the denormal spacing, but twice the least normal where hardware and libraries commonly flush denormals to zero:
 // a fast exponential that gives 0 below, say, e^-87 flushes the least of the normal numbers with them.
-static const dtype_info info[KG_DTYPES] = {
+static const dtype_info info[KG_ALL_DTYPES] = {
     [KG_F64] = {"float64", "f64", 8, true, 0x1p-53, 0x1.fffffffffffffp1023, 0x1p-1074, 0},
     [KG_F32] = {"float32", "f32", 4, true, 0x1p-24, 0x1.fffffep127, 0x1p-125, 0},
     [KG_F16] = {"float16", "f16", 2, true, 0x1p-11, 65504.0, 0x1p-25, 0},
@@ -26,20 +26,25 @@ static const dtype_info info[KG_DTYPES] = {
     [KG_I8] = {"int8", "i8", 1, false, 0, 127.0, 0, -128.0},
     [KG_U8] = {"uint8", "u8", 1, false, 0, 255.0, 0, 0},
     [KG_BOOL] = {"bool", "bool", 1, false, 0, 1.0, 0, 0},
+    [KG_DTYPES] = {"", "", 0, false, 0, 0, 0, 0},
+    [KG_C64] = {"complex64", "c64", 8, false, 0x1p-24, 0x1.fffffep127, 0x1p-126, 0},
+    [KG_C128] = {"complex128", "c128", 16, false, 0x1p-53, 0x1.fffffffffffffp1023, 0x1p-1074, 0},
 };
 
 size_t kg_dtype_size(kg_dtype t) { return info[t].size; }
 const char *kg_dtype_name(kg_dtype t) { return info[t].name; }
 const char *kg_dtype_short(kg_dtype t) { return info[t].brief; }
 bool kg_dtype_is_float(kg_dtype t) { return info[t].is_float; }
+bool kg_dtype_is_complex(kg_dtype t) { return t == KG_C64 || t == KG_C128; }
+kg_dtype kg_dtype_part(kg_dtype t) { return t == KG_C64 ? KG_F32 : t == KG_C128 ? KG_F64 : t; }
 double kg_dtype_unit(kg_dtype t) { return info[t].unit; }
 double kg_dtype_max(kg_dtype t) { return info[t].max; }
 double kg_dtype_tiny(kg_dtype t) { return info[t].tiny; }
 
 int kg_dtype_parse(const char *s) {
     if (strncmp(s, "torch.", 6) == 0) s += 6;
-    for (int t = 0; t < KG_DTYPES; t++)
-        if (strcmp(s, info[t].name) == 0 || strcmp(s, info[t].brief) == 0) return t;
+    for (int t = 0; t < KG_ALL_DTYPES; t++)
+        if (t != KG_DTYPES && (strcmp(s, info[t].name) == 0 || strcmp(s, info[t].brief) == 0)) return t;
     return -1;
 }
 
@@ -86,6 +91,6 @@ void kg_store(kg_dtype t, void *base, int64_t index, double value) {
     case KG_I8: ((int8_t *)base)[index] = (int8_t)to_integer(t, value); return;
     case KG_U8: ((uint8_t *)base)[index] = (uint8_t)to_integer(t, value); return;
     case KG_BOOL: ((uint8_t *)base)[index] = value != 0; return;
-    case KG_DTYPES: return;
+    default: return;  // complex elements are stored by their parts
     }
 }

@@ -73,6 +73,16 @@ int kg_expand(const kg_tensor *t, const kg_tensor *shape_of, kg_tensor *view) {
     return 0;
 }
 
+kg_tensor kg_tensor_parts(const kg_tensor *t) {
+    kg_tensor r = *t;
+    if (!kg_dtype_is_complex(t->dtype)) return r;
+    r.dtype = kg_dtype_part(t->dtype);
+    for (int i = 0; i < r.ndim; i++) r.stride[i] *= 2;
+    r.shape[r.ndim] = 2;
+    r.stride[r.ndim++] = 1;
+    return r;
+}
+
 static void add_list(kg_text *out, int n, const int64_t *v) {
     kg_text_add(out, "[");
     for (int i = 0; i < n; i++) kg_text_add(out, "%s%lld", i ? "," : "", (long long)v[i]);

@@ -15,7 +15,7 @@
 typedef struct {
     int out;  // as kg_ref counts them
     const char *name;
-    const kg_tensor *desc;
+    kg_tensor desc;  // of the parts, where it is complex
     const kg_place *place;
     bool poisoned;  // held poison before the call
 } target;
@@ -67,8 +67,8 @@ static double ratio(double got, double value, double bound, double max) {
 }
 
 static double element(const comparison *c, size_t i, int64_t logical) {
-    kg_dtype t = c->t->desc->dtype;
-    int64_t at = c->index ? (int64_t)i : kg_offset(c->t->desc, logical);
+    kg_dtype t = c->t->desc.dtype;
+    int64_t at = c->index ? (int64_t)i : kg_offset(&c->t->desc, logical);
     return kg_dtype_is_float(t) ? kg_load(t, c->dense, at) : (double)kg_load_int(t, c->dense, at);
 }
 
@@ -88,7 +88,7 @@ static void merge(comparison *c, const double *worst, double at_required, int64_
 }
 
 static void judge_range(comparison *c, const kg_ref *ref, size_t first) {
-    kg_dtype t = c->t->desc->dtype;
+    kg_dtype t = c->t->desc.dtype;
     double worst[KG_PREC_NONE] = {0}, max = kg_dtype_max(t), most = 0, got_most = 0, value_most = 0;
     int64_t at = -1;
     bool exact = !kg_dtype_is_float(t);
@@ -130,7 +130,7 @@ static int compare_range(size_t first, size_t last, void *ctx) {
 // ---- a whole output --------------------------------------------------------------------------------
 
 kg_precision kg_check_required(const kg_task *t, const kg_case *c) {
-    kg_dtype d = c->n_outs ? c->outs[0].dtype : c->args[0].tensor.dtype;
+    kg_dtype d = kg_dtype_part(c->n_outs ? c->outs[0].dtype : c->args[0].tensor.dtype);
     if (!kg_dtype_is_float(d)) return KG_PREC_EXACT;
     if (d == KG_F64) return KG_PREC_FP64;
     return d == KG_F32 ? t->lowest : KG_PREC_FP16;
@@ -155,17 +155,17 @@ static int targets_of(const kg_check_request *r, target *list) {
     int n = 0, next = r->c->n_outs;
     for (int i = 0; i < r->c->n_outs; i++) {
         bool alias = i == 0 && r->c->alias_first_out;
-        list[n++] =
-            (target){i, r->task->outputs[i], &r->c->outs[i], alias ? &r->layout->args[0] : &r->layout->outs[i], !alias};
+        list[n++] = (target){i, r->task->outputs[i], kg_tensor_parts(&r->c->outs[i]),
+                             alias ? &r->layout->args[0] : &r->layout->outs[i], !alias};
     }
     for (int i = 0; i < r->c->n_args; i++) {
         const kg_param *p = &r->task->params[i];
         if (p->role == KG_INOUT) {
             if (r->layout->args[i].present)
-                list[n++] = (target){next, p->name, &r->c->args[i].tensor, &r->layout->args[i], false};
+                list[n++] = (target){next, p->name, kg_tensor_parts(&r->c->args[i].tensor), &r->layout->args[i], false};
             next++;
         } else if (p->role == KG_OUT_ARG && r->layout->args[i].present && !r->native) {
-            list[n++] = (target){0, p->name, &r->c->args[i].tensor, &r->layout->args[i], true};
+            list[n++] = (target){0, p->name, kg_tensor_parts(&r->c->args[i].tensor), &r->layout->args[i], true};
         }
     }
     return n;
@@ -174,13 +174,13 @@ static int targets_of(const kg_check_request *r, target *list) {
 static void say_where(const comparison *c, kg_check *out) {
     kg_text t = {0};
     kg_text_add(&t, "%s", c->t->name);
-    if (c->t->desc->ndim) {
+    if (c->t->desc.ndim) {
         int64_t rest = c->at, pos[KG_MAX_NDIM];
-        for (int d = c->t->desc->ndim - 1; d >= 0; d--) {
-            pos[d] = rest % c->t->desc->shape[d];
-            rest /= c->t->desc->shape[d];
+        for (int d = c->t->desc.ndim - 1; d >= 0; d--) {
+            pos[d] = rest % c->t->desc.shape[d];
+            rest /= c->t->desc.shape[d];
         }
-        for (int d = 0; d < c->t->desc->ndim; d++) kg_text_add(&t, "%s%lld", d ? "," : "[", (long long)pos[d]);
+        for (int d = 0; d < c->t->desc.ndim; d++) kg_text_add(&t, "%s%lld", d ? "," : "[", (long long)pos[d]);
         kg_text_add(&t, "]");
     }
     kg_text_add(&t, isnan(c->got) ? ": got nan" : ": got %.9g", c->got);
@@ -193,21 +193,21 @@ static void say_where(const comparison *c, kg_check *out) {
 static int fetch(const kg_check_request *r, const target *t, const int64_t *logical, size_t n, char **dense,
                  kg_error *err) {
     kg_extent e = kg_place_extent(t->place, r->slot);
-    size_t size = kg_dtype_size(t->desc->dtype), bytes = (logical ? n : (size_t)e.count) * size;
+    size_t size = kg_dtype_size(t->desc.dtype), bytes = (logical ? n : (size_t)e.count) * size;
     *dense = malloc(bytes ? bytes : 1);
     if (!*dense) return kg_fail(err, KG_ERR_MEMORY, "no memory for %zu bytes of outputs on the host", bytes);
     const kg_device_ops *ops = r->out->device->ops;
     if (!logical) return ops->download(r->out, e.offset, *dense, bytes, err);
     int64_t *storage = malloc(n * sizeof *storage);
     if (!storage) return kg_fail(err, KG_ERR_MEMORY, "no memory for %zu indices", n);
-    for (size_t i = 0; i < n; i++) storage[i] = kg_offset(t->desc, logical[i]);
+    for (size_t i = 0; i < n; i++) storage[i] = kg_offset(&t->desc, logical[i]);
     int rc = ops->gather(r->out, e, n, storage, *dense, err);
     free(storage);
     return rc;
 }
 
 static int compare(const kg_check_request *r, const kg_call *call, const target *t, kg_check *out, kg_error *err) {
-    int64_t total = kg_numel(t->desc);
+    int64_t total = kg_numel(&t->desc);
     if (total == 0) return 0;
     int64_t *index = NULL;
     size_t n = (size_t)total;
@@ -220,7 +220,7 @@ static int compare(const kg_check_request *r, const kg_call *call, const target 
                     .call = call,
                     .t = t,
                     .index = index,
-                    .required = required_of(r->task, t->desc->dtype),
+                    .required = required_of(r->task, t->desc.dtype),
                     .at_required = -1,
                     .at = -1,
                     .lock = PTHREAD_MUTEX_INITIALIZER};
@@ -262,7 +262,7 @@ static int guards_hold(const kg_check_request *r, const target *t, bool *broken,
 static bool poison_tells(kg_dtype t) { return kg_dtype_is_float(t) || kg_dtype_size(t) >= 4; }
 
 static int count_unwritten(const kg_check_request *r, const target *t, kg_check *out, kg_error *err) {
-    if (!t->poisoned || !poison_tells(t->desc->dtype) || t->place->count != kg_numel(t->desc)) return 0;
+    if (!t->poisoned || !poison_tells(t->desc.dtype) || t->place->count != kg_numel(&t->desc)) return 0;
     uint64_t n = 0;
     if (r->out->device->ops->count_poison(r->out, kg_place_extent(t->place, r->slot), &n, err)) return -1;
     out->unwritten += n;

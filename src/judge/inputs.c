@@ -26,7 +26,7 @@ static int fill_piece(size_t first, size_t last, void *ctx) {
 }
 
 static int make_tensor(kg_inputs *in, kg_view *v, const kg_arg *a, const kg_place *p, uint64_t seed, kg_error *err) {
-    v->desc = a->tensor;
+    v->desc = kg_tensor_parts(&a->tensor);
     if (p->count == 0) return 0;
     size_t bytes = (size_t)p->count * kg_dtype_size(p->dtype);
     void *data = malloc(bytes);

@@ -14,8 +14,8 @@ static void place(kg_place *p, const kg_tensor *t, bool writable, bool input) {
     p->present = true;
     p->writable = writable;
     p->input = input;
-    p->dtype = t->dtype;
-    p->count = (int64_t)(kg_span_bytes(t) / kg_dtype_size(t->dtype));
+    p->dtype = kg_dtype_part(t->dtype);  // complex tensors are filled and read by their parts
+    p->count = (int64_t)(kg_span_bytes(t) / kg_dtype_size(p->dtype));
 }
 
 static void gather_places(const kg_task *t, const kg_case *c, kg_layout *l) {

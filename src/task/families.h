@@ -52,6 +52,9 @@ typedef struct {
 // Parameter "input"; cases with out= where the task has that parameter.
 void kg_unary_cases(kg_cases *b, const kg_unary_family *f);
 
+// 131 elements of parameter `param`, all of this value: where SPECIALS holds values on which nobody agrees.
+kg_case *kg_constant_case(kg_cases *b, const char *param, kg_dtype t, double value);
+
 // Functions of several broadcast tensors or Numbers.
 typedef struct {
     const char *const *params;  // names, ends with NULL; the first is always a tensor

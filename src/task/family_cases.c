@@ -95,6 +95,12 @@ void kg_unary_cases(kg_cases *b, const kg_unary_family *f) {
     for (const kg_dtype *t = f->dtypes + 1; *t != KG_DTYPES; t++) unary_other(b, f, *t);
 }
 
+kg_case *kg_constant_case(kg_cases *b, const char *param, kg_dtype t, double value) {
+    kg_case *c = kg_case_add(b);
+    kg_set_tensor(c, b->task, param, t, KG_SHAPE(131), (kg_fill){KG_FILL_CONST, value, 0});
+    return c;
+}
+
 bool kg_exceeds_float(kg_dtype t) { return t == KG_F64 || t == KG_I32 || t == KG_I64; }
 
 // ---- several tensors ----------------------------------------------------------------------------------

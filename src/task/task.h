@@ -115,7 +115,8 @@ size_t kg_case_input_bytes(const kg_case *c, const kg_task *t);                 
 size_t kg_case_output_bytes(const kg_case *c, const kg_task *t);                   // outputs and KG_INOUT tensors
 
 // ---- oracle -------------------------------------------------------------------------------------
-// Host view of a tensor of the case.
+// Host view of a tensor of the case; a complex one is seen by its parts (kg_tensor_parts), outputs too: kg_ref's index
+// counts real and imaginary parts in turn.
 typedef struct {
     kg_tensor desc;
     const void *data;  // first element; NULL for None or an empty tensor

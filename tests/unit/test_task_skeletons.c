@@ -74,13 +74,17 @@ typedef struct {
 } memory;
 
 static bool has_memory(const kg_arg *a) { return a->kind == KG_P_TENSOR && !a->none && !a->absent && !a->scalar; }
-static int64_t stored(const kg_tensor *t) { return (int64_t)(kg_span_bytes(t) / kg_dtype_size(t->dtype)); }
+// Numbers: two for a complex element.
+static int64_t stored(const kg_tensor *t) {
+    return (int64_t)(kg_span_bytes(t) / kg_dtype_size(kg_dtype_part(t->dtype)));
+}
 static void *copy_of(const void *p, size_t n) { return memcpy(kg_alloc(n), p, n); }
 
 static DLTensor as_dl(const kg_tensor *t, void *data) {
-    static const DLDataType types[] = {{kDLFloat, 64, 1}, {kDLFloat, 32, 1}, {kDLFloat, 16, 1}, {kDLBfloat, 16, 1},
-                                       {kDLInt, 64, 1},   {kDLInt, 32, 1},   {kDLInt, 16, 1},   {kDLInt, 8, 1},
-                                       {kDLUInt, 8, 1},   {kDLBool, 8, 1}};
+    static const DLDataType types[] = {{kDLFloat, 64, 1},   {kDLFloat, 32, 1}, {kDLFloat, 16, 1}, {kDLBfloat, 16, 1},
+                                       {kDLInt, 64, 1},     {kDLInt, 32, 1},   {kDLInt, 16, 1},   {kDLInt, 8, 1},
+                                       {kDLUInt, 8, 1},     {kDLBool, 8, 1},   {0, 0, 0},         {kDLComplex, 64, 1},
+                                       {kDLComplex, 128, 1}};
     DLTensor d = {.data = data, .device = {kDLCPU, 0}, .ndim = t->ndim, .dtype = types[t->dtype]};
     d.shape = (int64_t *)t->shape;
     d.strides = (int64_t *)t->stride;
@@ -94,11 +98,11 @@ static void fill(const kg_task *t, const kg_case *c, memory *m, int turn) {
         const kg_role role = t->params[i].role;
         if (!has_memory(a) || (role == KG_STATE && turn > 0)) continue;
         const uint64_t seed = 1000u * (uint64_t)(turn + 1) + (uint64_t)i;
-        kg_fill_range(&a->fill, a->tensor.dtype, seed, 0, stored(&a->tensor), m->args[i]);
+        kg_fill_range(&a->fill, kg_dtype_part(a->tensor.dtype), seed, 0, stored(&a->tensor), m->args[i]);
     }
     const kg_fill poison = {.kind = KG_FILL_POISON};
     for (int i = c->alias_first_out; i < c->n_outs; i++)
-        kg_fill_range(&poison, c->outs[i].dtype, 0, 0, stored(&c->outs[i]), m->outs[i]);
+        kg_fill_range(&poison, kg_dtype_part(c->outs[i].dtype), 0, 0, stored(&c->outs[i]), m->outs[i]);
 }
 
 static void call_skeleton(const kg_task *t, kg_case *c, memory *m, adapter fn, int turn) {
@@ -167,7 +171,7 @@ typedef struct {
 
 static answer reference(const kg_call *call, int which) {
     answer r = {.t = call->task, .c = call->c};
-    if (which < call->c->n_outs) r.desc = call->c->outs[which];
+    if (which < call->c->n_outs) r.desc = kg_tensor_parts(&call->c->outs[which]);
     int k = call->c->n_outs;
     for (int i = 0; i < call->c->n_args && which >= call->c->n_outs; i++)
         if (call->task->params[i].role == KG_INOUT && has_memory(&call->c->args[i]) && k++ == which)
@@ -270,7 +274,7 @@ static void judge_case(const kg_task *t, kg_case *c, adapter fn, tally *sum, boo
         for (int i = 0; i < c->n_args; i++) {
             if (!has_memory(&c->args[i])) continue;
             before[turn].args[i] = copy_of(m.args[i], kg_span_bytes(&c->args[i].tensor) + 8);
-            calls[turn].args[i] = (kg_view){c->args[i].tensor, before[turn].args[i]};
+            calls[turn].args[i] = (kg_view){kg_tensor_parts(&c->args[i].tensor), before[turn].args[i]};
         }
         call_skeleton(t, c, &m, fn, turn);
     }

@@ -78,12 +78,27 @@ static void errors_are_one_line(void **state) {
     assert_int_equal(kg_fail(NULL, KG_ERR_USAGE, "nobody asks"), -1);
 }
 
+// view_as_real: a last dimension of 2, strides in parts.
+static void complex_by_parts(void **state) {
+    (void)state;
+    kg_tensor t = kg_tensor_contiguous(KG_C64, 2, (int64_t[]){3, 5});
+    t.stride[0] = 7;
+    const kg_tensor p = kg_tensor_parts(&t);
+    assert_int_equal(p.dtype, KG_F32);
+    assert_int_equal(p.ndim, 3);
+    assert_int_equal(kg_numel(&p), 30);
+    assert_int_equal(kg_offset(&p, 11), 15);  // row 1, column 0, imaginary: 2 * 7 + 1
+    assert_int_equal(kg_span_bytes(&p), kg_span_bytes(&t));
+    const kg_tensor real = kg_tensor_contiguous(KG_F32, 1, (int64_t[]){4});
+    assert_int_equal(kg_tensor_parts(&real).ndim, 1);
+    assert_int_equal(kg_dtype_parse("torch.complex128"), KG_C128);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(offsets_follow_strides),
-        cmocka_unit_test(broadcasting_is_pytorchs),
-        cmocka_unit_test(descriptions_read_well),
-        cmocka_unit_test(errors_are_one_line),
+        cmocka_unit_test(offsets_follow_strides), cmocka_unit_test(broadcasting_is_pytorchs),
+        cmocka_unit_test(descriptions_read_well), cmocka_unit_test(errors_are_one_line),
+        cmocka_unit_test(complex_by_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

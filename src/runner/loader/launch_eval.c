@@ -39,6 +39,7 @@ static const kg_run_tensor *find_tensor(const scope *k, const char *name, bool *
 
 static int64_t dlpack_code(kg_dtype t) {
     if (t == KG_BF16) return kDLBfloat;
+    if (kg_dtype_is_complex(t)) return kDLComplex;
     if (kg_dtype_is_float(t)) return kDLFloat;
     return t == KG_BOOL ? kDLBool : t == KG_U8 ? kDLUInt : kDLInt;
 }

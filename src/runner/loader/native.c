@@ -38,8 +38,8 @@ struct kg_native {
 };
 
 static DLDataType dl_dtype(kg_dtype t) {
-    static const uint8_t codes[KG_DTYPES] = {kDLFloat, kDLFloat, kDLFloat, kDLBfloat, kDLInt,
-                                             kDLInt,   kDLInt,   kDLInt,   kDLUInt,   kDLBool};
+    static const uint8_t codes[KG_ALL_DTYPES] = {kDLFloat, kDLFloat, kDLFloat, kDLBfloat, kDLInt,     kDLInt,    kDLInt,
+                                                 kDLInt,   kDLUInt,  kDLBool,  0,         kDLComplex, kDLComplex};
     return (DLDataType){codes[t], (uint8_t)(kg_dtype_size(t) * 8), 1};
 }
 

@@ -9,7 +9,7 @@ import json
 OK, CANNOT, CANDIDATE, INTERNAL = 0, 3, 4, 8  # kg_code
 
 DTYPES = ("float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8",
-          "bool")  # kg_dtype
+          "bool", None, "complex64", "complex128")  # kg_dtype
 KINDS = ("tensor", "int", "float", "bool", "str", "dtype", "ints", "floats")  # kg_param_kind
 ROLES = ("in", "inout", "state", "out_arg")  # kg_role
 

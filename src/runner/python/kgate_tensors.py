@@ -5,7 +5,7 @@ import torch
 from torch.utils import dlpack
 
 CPU, CUDA = 1, 2  # DLDeviceType
-CODES = {"float": 2, "int": 0, "uint": 1, "bfloat": 4}  # DLDataTypeCode
+CODES = {"float": 2, "int": 0, "uint": 1, "bfloat": 4, "complex": 5}  # DLDataTypeCode
 
 
 class DLTensor(C.Structure):
