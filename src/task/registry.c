@@ -100,8 +100,10 @@ char *kg_task_suggest(const char *name) {
     const size_t limit = length / 3 < 2 ? 2 : length / 3;
     for (size_t i = 0; i < kg_task_count(); i++) {
         const kg_task *t = kg_task_at(i);
-        const size_t d = distance(name, t->name);
-        if (d > limit || d >= length) continue;
+        const size_t edits = distance(name, t->name);
+        if (edits > limit || edits >= length) continue;
+        // The task that the bare name means comes before its namesake in another suite.
+        const size_t d = 2 * edits + (kg_task_find(t->name) != t);
         size_t at = n;
         while (at > 0 && score[at - 1] > d) at--;
         if (at == MOST) continue;
