@@ -4,7 +4,7 @@ enum { CHUNK = 1024 };
 
 // ---- cases ------------------------------------------------------------------------------------------
 kg_case *kg_over(kg_cases *b, kg_case *c, int n, const int64_t *dims) {
-    if (kg_case_arg(c, b->task, "dim")->kind == KG_P_INT) {
+    if (n && kg_case_arg(c, b->task, "dim")->kind == KG_P_INT) {
         kg_set_int(c, b->task, "dim", dims[0]);
         return c;
     }

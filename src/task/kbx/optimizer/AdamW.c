@@ -51,8 +51,8 @@ static kg_case *with(kg_cases *b, kg_dtype t, const char *name, double v) {
 
 static void quick(kg_cases *b) {
     kg_optimizer_shapes(b, tensors, larger);
-    kg_case *c = first(b, kg_optimizer_line(b, tensors, KG_F32, 1000));
-    c = first(b, kg_optimizer_line(b, tensors, KG_F32, 1023));  // as it starts
+    first(b, kg_optimizer_line(b, tensors, KG_F32, 1000));
+    kg_case *c = first(b, kg_optimizer_line(b, tensors, KG_F32, 1023));  // as it starts
     c->args[EXP_AVG].fill = c->args[EXP_AVG_SQ].fill = (kg_fill){KG_FILL_CONST, 0, 0};
     kg_set_int(with(b, KG_F32, NULL, 0), b->task, "step", 100);
     with(b, KG_F32, "beta1", 0.5);

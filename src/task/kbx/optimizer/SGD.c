@@ -160,7 +160,8 @@ const kg_task kg_task_kbx_SGD = {
     .oracle = oracle,
     .work = work,
     .reach = reach,
-    .torch_baseline = "torch.optim.SGD",
+    // PyTorch's multi-tensor form writes into the gradients when nesterov is on; they are inputs here.
+    .torch_baseline = "lambda params, **options: torch.optim.SGD(params, **{**options, 'foreach': False})",
     .c_items = "kg_elements(params)",
     .c_body =
         "const double p = kg_get(params, i);\n"
