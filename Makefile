@@ -4,8 +4,8 @@
 # make dist   dist/kgate-VERSION-linux-x86_64/, for machines without packages
 BUILD ?= build
 JOBS ?= $(shell nproc)
-# examples/kbx/ are simple right kernels, one a task: controls, not meant to be fast.
-EXAMPLES ?= $(filter-out examples/kbx,$(wildcard examples/*))
+# examples/kbx/ and examples/gap22/ are simple right kernels, one a task: controls, not meant to be fast.
+EXAMPLES ?= $(filter-out examples/kbx examples/gap22,$(wildcard examples/*))
 
 .PHONY: all configure bootstrap bootstrap-test run test asan tsan dist check-dist format clean
 all: configure
