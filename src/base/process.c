@@ -41,7 +41,6 @@ static void become(const kg_process *p, char **env, pid_t parent, int report) {
     int back = fcntl(report, F_DUPFD, 16);
     setpgid(0, 0);
     if (!p->ends_itself) prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (p->memory_bytes) setrlimit(RLIMIT_AS, &(struct rlimit){p->memory_bytes, p->memory_bytes});
     bool ready = getppid() == parent && (!p->folder || chdir(p->folder) == 0);
     dup2(null, 0);
     dup2(out, 1);
@@ -55,6 +54,8 @@ static void become(const kg_process *p, char **env, pid_t parent, int report) {
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     signal(SIGPIPE, SIG_DFL);
+    // Last, because a sanitizer's runtime still maps memory of its own until here.
+    if (p->memory_bytes) setrlimit(RLIMIT_AS, &(struct rlimit){p->memory_bytes, p->memory_bytes});
     if (ready && p->search_path) execvpe(p->argv[0], p->argv, env);
     else if (ready) execve(p->argv[0], p->argv, env);
     int code = errno;
