@@ -8,6 +8,7 @@
 #include "base/parallel.h"
 #include "judge/inputs.h"
 #include "judge/sample.h"
+#include "oracle/holds.h"
 
 #define CHUNK 16384
 
@@ -36,35 +37,6 @@ typedef struct {
 } comparison;
 
 // ---- one element -----------------------------------------------------------------------------------
-
-// Unit roundoff of a rung when the answer is stored as `t`.
-static double rung_unit(kg_precision p, kg_dtype t) {
-    switch (p) {
-    case KG_PREC_FP64: return 0x1p-53;
-    case KG_PREC_FP32: return 0x1p-24;
-    case KG_PREC_TF32: return 0x1p-11;
-    case KG_PREC_FP16: return t == KG_F16 ? 0x1p-11 : 0x1p-8;
-    case KG_PREC_FP8: return 0x1p-4;
-    default: return 1;  // integers: local and acc are the allowed difference itself
-    }
-}
-
-static double bound_at(kg_precision p, kg_dtype t, double value, double local, double acc) {
-    if (p == KG_PREC_EXACT) return local + acc;
-    double u_acc = p == KG_PREC_FP64 ? 0x1p-53 : 0x1p-24;
-    return kg_dtype_unit(t) * fabs(value) + rung_unit(p, t) * local + u_acc * acc + kg_dtype_tiny(t);
-}
-
-// Error over bound; infinity where no error bound excuses the difference.
-static double ratio(double got, double value, double bound, double max) {
-    if (isnan(value)) return isnan(got) ? 0 : INFINITY;
-    if (isnan(got)) return INFINITY;
-    if (got == value) return 0;
-    if (isinf(value)) return INFINITY;
-    if (isinf(got)) return fabs(value) + bound >= max && (got > 0) == (value > 0) ? 0 : INFINITY;
-    double err = fabs(got - value);
-    return bound > 0 ? err / bound : INFINITY;
-}
 
 static double element(const comparison *c, size_t i, int64_t logical) {
     kg_dtype t = c->t->desc.dtype;
@@ -95,7 +67,8 @@ static void judge_range(comparison *c, const kg_ref *ref, size_t first) {
     for (size_t i = 0; i < ref->n; i++) {
         double got = element(c, first + i, ref->index[i]), value = ref->value[i], here = 0;
         for (int p = exact ? KG_PREC_EXACT : KG_PREC_FP64; p <= (exact ? KG_PREC_EXACT : KG_PREC_FP8); p++) {
-            double q = ratio(got, value, bound_at((kg_precision)p, t, value, ref->local[i], ref->acc[i]), max);
+            double bound = kg_error_bound((kg_precision)p, t, value, ref->local[i], ref->acc[i]);
+            double q = kg_error_ratio(got, value, bound, max);
             if (q > worst[p]) worst[p] = q;
             if (p == (int)c->required) here = q;
         }
@@ -130,16 +103,7 @@ static int compare_range(size_t first, size_t last, void *ctx) {
 // ---- a whole output --------------------------------------------------------------------------------
 
 kg_precision kg_check_required(const kg_task *t, const kg_case *c) {
-    kg_dtype d = kg_dtype_part(c->n_outs ? c->outs[0].dtype : c->args[0].tensor.dtype);
-    if (!kg_dtype_is_float(d)) return KG_PREC_EXACT;
-    if (d == KG_F64) return KG_PREC_FP64;
-    return d == KG_F32 ? t->lowest : KG_PREC_FP16;
-}
-
-static kg_precision required_of(const kg_task *t, kg_dtype d) {
-    if (!kg_dtype_is_float(d)) return KG_PREC_EXACT;
-    if (d == KG_F64) return KG_PREC_FP64;
-    return d == KG_F32 ? t->lowest : KG_PREC_FP16;
+    return kg_required_precision(t, c->n_outs ? c->outs[0].dtype : c->args[0].tensor.dtype);
 }
 
 kg_precision kg_check_rung(const kg_check *k, kg_precision required) {
@@ -220,7 +184,7 @@ static int compare(const kg_check_request *r, const kg_call *call, const target 
                     .call = call,
                     .t = t,
                     .index = index,
-                    .required = required_of(r->task, t->desc.dtype),
+                    .required = kg_required_precision(r->task, t->desc.dtype),
                     .at_required = -1,
                     .at = -1,
                     .lock = PTHREAD_MUTEX_INITIALIZER};
@@ -241,6 +205,43 @@ static int compare(const kg_check_request *r, const kg_call *call, const target 
         if (c.at_required > 1) say_where(&c, out);
     }
     return 0;
+}
+
+// ---- outputs judged by what must hold ----------------------------------------------------------------
+
+static bool is_held(const kg_task *t, int out) { return out < 32 && (t->held >> out & 1); }
+
+static void merge_holds(kg_holds *h, kg_check *out) {
+    for (int p = 0; p < KG_PREC_NONE; p++)
+        if (h->worst[p] > out->worst[p]) out->worst[p] = h->worst[p];
+    if (h->at_required > out->error_over_bound) {
+        out->error_over_bound = h->at_required;
+        if (h->at_required > 1) {
+            free(out->where);
+            out->where = h->where;
+            h->where = NULL;
+        }
+    }
+    free(h->where);
+}
+
+static int judge_held(const kg_check_request *r, const kg_call *call, const target *list, int n, kg_check *out,
+                      kg_error *err) {
+    kg_answer a = {.n = n, .kept = r->kept};
+    char *dense[KG_MAX_OUTS + KG_MAX_ARGS] = {NULL};
+    int rc = 0;
+    for (int i = 0; i < n && !rc; i++) {
+        a.out[i].desc = list[i].desc;
+        if (kg_numel(&list[i].desc) == 0) continue;
+        rc = fetch(r, &list[i], NULL, 0, &dense[i], err);
+        a.out[i].data = dense[i];
+    }
+    kg_holds h = {.task = r->task, .lock = PTHREAD_MUTEX_INITIALIZER, .at_required = -1};
+    if (!rc && r->task->holds(call, &a, &h))
+        rc = kg_fail(err, KG_ERR_MEMORY, "no memory for judging %s", r->task->name);
+    merge_holds(&h, out);
+    for (int i = 0; i < n; i++) free(dense[i]);
+    return rc;
 }
 
 // ---- what needs no oracle --------------------------------------------------------------------------
@@ -298,10 +299,11 @@ int kg_check_outputs(const kg_check_request *r, kg_check *out, kg_error *err) {
     if (kg_inputs_make(r->task, r->c, r->layout, r->slot, r->seeds, r->n_seeds, &in, err)) return -1;
     int rc = 0;
     for (int i = 0; i < n && !rc; i++) {
-        rc = guards_hold(r, &list[i], &out->guard_broken, err) || count_unwritten(r, &list[i], out, err) ||
-             compare(r, kg_inputs_call(in), &list[i], out, err);
+        rc = guards_hold(r, &list[i], &out->guard_broken, err) || count_unwritten(r, &list[i], out, err);
+        if (!rc && !is_held(r->task, list[i].out)) rc = compare(r, kg_inputs_call(in), &list[i], out, err);
         if (!rc) say_violations(&list[i], out);
     }
+    if (!rc && r->task->held) rc = judge_held(r, kg_inputs_call(in), list, n, out, err);
     kg_inputs_free(in);
     if (!rc) rc = state_guards_hold(r, out, err);
     return rc ? -1 : 0;

@@ -38,13 +38,14 @@ static int judge_case(kg_trial *t, const kg_case *c, kg_error *err) {
     kg_error why = {0};
     kg_check worst = {0};
     char *text = NULL;
+    void *kept = NULL;
     int rc = kg_session_case(t->session, c, &slots, kg_trial_limit(t, c), &why);
     for (uint64_t call = 0; !rc && call < CALLS_PER_CASE && !text; call++) {
         uint64_t seeds[MAX_STEPS];
         int n = 0;
         kg_check k = {0};
         rc = kg_trial_call_case(t, t->session, c, 0, call, seeds, &n, &why);
-        if (!rc) rc = kg_session_check(t->session, seeds, n, 0, t->judge->o.full, &k, &why);
+        if (!rc) rc = kg_session_check(t->session, seeds, n, 0, t->judge->o.full, &kept, &k, &why);
         if (rc) break;
         for (int p = 0; p < KG_PREC_NONE; p++)
             if (k.worst[p] > worst.worst[p]) worst.worst[p] = k.worst[p];
@@ -56,6 +57,7 @@ static int judge_case(kg_trial *t, const kg_case *c, kg_error *err) {
         }
         kg_check_free(&k);
     }
+    free(kept);
     if (rc && (ends_session(t, &why) || why.code != KG_ERR_CANDIDATE)) {
         kg_fail(err, why.code, "case %s: %s", c->name, why.text);
         kg_error_clear(&why);

@@ -94,8 +94,9 @@ typedef struct {
     uint64_t unwritten;  // poison left
     bool guard_broken;   // written past an output
 } kg_check;
-// seeds: of the calls made on the slot since its state was reset, oldest first. full: every element at any cost.
-int kg_session_check(kg_session *s, const uint64_t *seeds, int n_seeds, int slot, bool full, kg_check *out,
+// seeds: of the calls made on the slot since its state was reset, oldest first. full: every element at any cost. kept:
+// what calls of one case share, NULL at the first; freed by the caller. NULL: the call stands alone.
+int kg_session_check(kg_session *s, const uint64_t *seeds, int n_seeds, int slot, bool full, void **kept, kg_check *out,
                      kg_error *err);
 void kg_check_free(kg_check *c);
 

@@ -156,7 +156,7 @@ static int one_batch(kg_trial *t, side *x, const kg_case *c, int calls, int batc
 static int check_slot(kg_trial *t, const side *x, const kg_case *c, int slot, const char *when, bool *right,
                       kg_check *worst, kg_error *err) {
     kg_check k = {0};
-    if (kg_session_check(x->s, x->seeds, x->n_seeds, slot, false, &k, err)) return -1;
+    if (kg_session_check(x->s, x->seeds, x->n_seeds, slot, false, NULL, &k, err)) return -1;
     for (int p = 0; p < KG_PREC_NONE; p++)
         if (k.worst[p] > worst->worst[p]) worst->worst[p] = k.worst[p];
     if (k.error_over_bound > worst->error_over_bound) worst->error_over_bound = k.error_over_bound;
@@ -187,7 +187,7 @@ static int baseline_failed(const kg_baseline *b, kg_case_times *ct, kg_error *wh
 // A file's first call at a size is checked as a candidate's is: a wrong kernel's times say nothing.
 static int check_baseline(kg_session *s, const kg_case *c, const uint64_t *seeds, int n, kg_error *err) {
     kg_check k = {0};
-    int rc = kg_session_check(s, seeds, n, 0, false, &k, err);
+    int rc = kg_session_check(s, seeds, n, 0, false, NULL, &k, err);
     if (!rc && (k.error_over_bound > 1 || k.unwritten || k.guard_broken))
         rc = kg_fail(err, KG_ERR_CANDIDATE, "it is wrong on %s: %s", c->name, k.where ? k.where : "wrong answer");
     kg_check_free(&k);

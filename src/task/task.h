@@ -80,6 +80,8 @@ typedef struct {
 } kg_case;
 
 typedef struct kg_task kg_task;
+struct kg_answer;
+struct kg_holds;
 
 typedef struct {
     const kg_task *task;
@@ -164,6 +166,15 @@ typedef enum {
     KG_PREC_NONE
 } kg_precision;
 const char *kg_precision_name(kg_precision p);  // "fp64", "fp32", "tf32", "bf16/fp16", "fp8", "exact", "none"
+// Unit roundoff of a rung when the answer is stored as t; and that of its accumulation.
+double kg_precision_unit(kg_precision p, kg_dtype t);
+double kg_accumulation_unit(kg_precision p);
+// The rung that results of this dtype must reach to be right.
+kg_precision kg_required_precision(const kg_task *t, kg_dtype d);
+// What an answer may err by on a rung, as above; and its error over that bound: 0 when equal, infinity where no bound
+// excuses the difference. max: the dtype's largest finite value, near which an answer may overflow.
+double kg_error_bound(kg_precision p, kg_dtype t, double value, double local, double acc);
+double kg_error_ratio(double got, double value, double bound, double max);
 
 typedef enum { KG_CALL_FUNCTION, KG_CALL_OPTIMIZER } kg_convention;
 
@@ -184,7 +195,11 @@ struct kg_task {
 
     int (*cases)(kg_cases *b);                        // adds the cases of b->level
     int (*infer)(const kg_task *t, kg_case *c);       // sets n_outs, outs from the args; -1: the case is impossible
-    int (*oracle)(const kg_call *call, kg_ref *ref);  // -1: out of memory
+    int (*oracle)(const kg_call *call, kg_ref *ref);  // -1: out of memory. NULL when all outputs are held
+    // Outputs with no single right answer, bit i for output i, and what must hold of them (oracle/holds.h). The other
+    // outputs are the oracle's; holds() sees all.
+    unsigned held;
+    int (*holds)(const kg_call *call, const struct kg_answer *a, struct kg_holds *h);  // -1: out of memory
     void (*work)(const kg_task *t, const kg_case *c,
                  kg_work *w);  // NULL: bytes from the tensors, one fp32 op per output
     // Rough count of input elements touched to compute one isolated output element (a softmax row: its length).

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "kgate/kernel.h"
+#include "oracle/holds.h"
 #include "task/prototype.h"
 
 // ---- building ---------------------------------------------------------------------------------------
@@ -255,6 +256,37 @@ static void judge_answer(const kg_call *call, const memory *m, int which, tally 
     answer_free(&a);
 }
 
+// Outputs judged by what must hold: the skeleton's, and the same outputs all 0 and all 1.
+static double found(const kg_call *call, const kg_answer *a, bool loud) {
+    kg_holds h = {.task = call->task, .lock = PTHREAD_MUTEX_INITIALIZER, .at_required = -1};
+    assert_int_equal(call->task->holds(call, a, &h), 0);
+    if (h.where && loud) fprintf(stderr, "%s %s: %s\n", call->task->name, call->c->name, h.where);
+    free(h.where);
+    return h.at_required;
+}
+
+static void judge_held(const kg_call *call, const memory *m, tally *sum, bool *caught) {
+    const kg_case *c = call->c;
+    kg_answer a = {.n = c->n_outs}, lazy = a;
+    int64_t elements = 0;
+    for (int i = 0; i < c->n_outs; i++) {
+        a.out[i] = lazy.out[i] = (kg_view){kg_tensor_parts(&c->outs[i]), m->outs[i]};
+        elements += kg_numel(&c->outs[i]);
+    }
+    sum->bad += found(call, &a, true) > 1;
+    for (int value = 0; value < 2 && elements; value++) {
+        void *copies[KG_MAX_OUTS];
+        for (int i = 0; i < c->n_outs; i++) {
+            lazy.out[i].data = copies[i] = kg_alloc(kg_span_bytes(&c->outs[i]) + 8);
+            for (int64_t k = 0; k < kg_numel(&lazy.out[i].desc); k++)
+                kg_store(lazy.out[i].desc.dtype, copies[i], k, value);
+        }
+        caught[value] |= found(call, &lazy, false) > 1;
+        for (int i = 0; i < c->n_outs; i++) free(copies[i]);
+    }
+    caught[2] |= caught[0];
+}
+
 static void judge_case(const kg_task *t, kg_case *c, adapter fn, tally *sum, bool *caught) {
     enum { MOST_CALLS = 8 };
     memory m = {0}, before[MOST_CALLS] = {0};
@@ -278,7 +310,9 @@ static void judge_case(const kg_task *t, kg_case *c, adapter fn, tally *sum, boo
         }
         call_skeleton(t, c, &m, fn, turn);
     }
-    for (int which = 0; which < answers; which++) judge_answer(&calls[c->calls - 1], &m, which, sum, caught);
+    for (int which = 0; which < answers; which++)
+        if (!(t->held >> which & 1)) judge_answer(&calls[c->calls - 1], &m, which, sum, caught);
+    if (t->held) judge_held(&calls[c->calls - 1], &m, sum, caught);
     sum->cases++;
     for (int i = 0; i < KG_MAX_ARGS; i++) {
         free(m.args[i]);
