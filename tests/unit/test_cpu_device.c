@@ -95,8 +95,8 @@ static void unknown_devices_are_told_what_is_here(void **state) {
     }
 }
 
-// Ceilings of any machine of this century, in orders of magnitude: a wrong unit or count shows, and a test machine whose
-// processors others share (seen: two cores together at less than 0.4 of one) passes.
+// Ceilings of any machine of this century, in orders of magnitude: a wrong unit or count shows, and a test machine
+// whose processors others share (seen: two cores together at less than 0.4 of one) passes.
 static void ceilings_are_plausible(void **state) {
     kg_device *d = *state;
     kg_ceilings c;
