@@ -355,19 +355,23 @@ class Cheats(unittest.TestCase):
                 return left
             time.sleep(0.05)
 
+    # Times of a shared machine: a cheat that came out faster must do so three times in a row.
     def check_timed(self, cheats, size):
-        _, records = self.judge(dict(cheats, a_plain=PLAIN), "--timeout", "20", "--case", size)
-        plain = records["a_plain"]
-        self.assertIn(plain["verdict"], ("slow", "efficient"), plain.get("error"))
-        full = plain["performance"]["cases"][0]["time_us"]
-        for name in cheats:
-            with self.subTest(cheat=name):
-                r = records[name]
-                caught = r["verdict"] in NOT_RIGHT
-                # A second thread halves the time by right, if its half is there when the call's outputs are looked at.
-                share = 0.35 if name == "late_thread" else 0.7
-                paid = not caught and r["performance"]["cases"][0]["time_us"] > share * full
-                self.assertTrue(caught or paid, "%s: %s" % (r["verdict"], r["performance"]))
+        left = dict(cheats)
+        for attempt in range(3):
+            _, records = self.judge(dict(left, a_plain=PLAIN), "--timeout", "20", "--case", size)
+            plain = records["a_plain"]
+            self.assertIn(plain["verdict"], ("slow", "efficient"), plain.get("error"))
+            full = plain["performance"]["cases"][0]["time_us"]
+            left = {name: left[name] for name in left if not self.caught_or_paid(name, records[name], full)}
+            if not left:
+                return
+        self.fail("faster than what they hide: %s" % {name: records[name]["performance"] for name in left})
+
+    def caught_or_paid(self, name, record, full):
+        # A second thread halves the time by right, if its half is there when the call's outputs are looked at.
+        share = 0.35 if name == "late_thread" else 0.7
+        return record["verdict"] in NOT_RIGHT or record["performance"]["cases"][0]["time_us"] > share * full
 
     def test_no_timed_cheat_is_faster_than_what_it_hides(self):
         self.check_timed(TIMED, SIZE)
@@ -388,7 +392,7 @@ class Cheats(unittest.TestCase):
 
     def test_an_attack_costs_its_own_verdict_alone(self):
         kernels = dict(ATTACKS, z_after_them=PLAIN)
-        done, records = self.judge(kernels, "--check-only", "--timeout", "2")
+        done, records = self.judge(kernels, "--check-only", "--timeout", "4")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(records["z_after_them"]["verdict"], "right", done.stderr)
         for name in ATTACKS:
