@@ -1,0 +1,171 @@
+"""Just enough of C's grammar to change a kernel in one place: tokens, brackets, loops, the entry's parameters."""
+import re
+
+TOKEN = re.compile(r"""
+    (?P<comment>/\*.*?\*/|//[^\n]*) | (?P<directive>^\#[^\n]*) | (?P<text>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')
+  | (?P<number>\.?\d(?:[eEpP][+-]|[\w.])*) | (?P<name>[A-Za-z_]\w*)
+  | (?P<sign>->|\+\+|--|<<=|>>=|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|<<|>>|[^\s\w])""", re.X | re.S | re.M)
+OPEN, CLOSE = "([{", ")]}"
+
+
+class Token:
+    def __init__(self, kind, text, start):
+        self.kind, self.text, self.start, self.end = kind, text, start, start + len(text)
+
+    def __repr__(self):
+        return self.text
+
+
+class Source:
+    """A kernel's text, its tokens without comments and directives, and where brackets meet."""
+
+    def __init__(self, text):
+        self.text = text
+        self.tokens = [Token(m.lastgroup, m.group(), m.start()) for m in TOKEN.finditer(text)
+                       if m.lastgroup not in ("comment", "directive")]
+        self.partner = {}
+        stack = []
+        for i, t in enumerate(self.tokens):
+            if t.kind == "sign" and t.text in OPEN:
+                stack.append(i)
+            elif t.kind == "sign" and t.text in CLOSE and stack:
+                j = stack.pop()
+                self.partner[i], self.partner[j] = j, i
+
+    def line(self, i):
+        return self.text.count("\n", 0, self.tokens[i].start) + 1
+
+    def span(self, first, last):
+        """Text of tokens first to last, both included."""
+        return self.text[self.tokens[first].start:self.tokens[last].end]
+
+    def replaced(self, first, last, new):
+        return self.text[:self.tokens[first].start] + new + self.text[self.tokens[last].end:]
+
+    def find(self, *texts):
+        """First token of each place where these tokens follow each other."""
+        n = len(texts)
+        for i in range(len(self.tokens) - n + 1):
+            if all(self.tokens[i + k].text == texts[k] for k in range(n)):
+                yield i
+
+    def operand_before(self, i):
+        """First token of the operand that ends before token i, or None."""
+        j = i - 1
+        if j < 0:
+            return None
+        t = self.tokens[j]
+        if t.text in (")", "]"):
+            j = self.partner.get(j)
+            while j is not None and j > 0 and (self.tokens[j - 1].text in (")", "]") or self.tokens[j - 1].kind == "name"
+                                               and self.tokens[j - 1].text not in ("return", "sizeof")):
+                k = j - 1
+                if self.tokens[k].kind == "name":
+                    j = k
+                    break
+                j = self.partner[k]
+        elif t.kind not in ("name", "number") or t.text == "return":
+            return None
+        while j is not None and j >= 2 and self.tokens[j - 1].text in (".", "->"):
+            j = self.operand_before(j - 1)
+        return j
+
+    def operand_after(self, i):
+        """Last token of the operand that begins behind token i, or None."""
+        j = i + 1
+        if j >= len(self.tokens):
+            return None
+        t = self.tokens[j]
+        if t.text == "(":
+            j = self.partner.get(j)
+        elif t.kind not in ("name", "number"):
+            return None
+        while j is not None and j + 1 < len(self.tokens):
+            n = self.tokens[j + 1].text
+            if n in ("(", "["):
+                j = self.partner.get(j + 1)
+            elif n in (".", "->"):
+                j += 2
+            else:
+                break
+        return j
+
+    def loops(self):
+        """Loops as (for token, first token behind `(`, the two semicolons, `)`, first and last of the body, depth)."""
+        for i, t in enumerate(self.tokens):
+            if t.text != "for" or self.tokens[i + 1].text != "(":
+                continue
+            close = self.partner[i + 1]
+            semicolons = []
+            j = i + 2
+            while j < close:
+                if self.tokens[j].text in OPEN:
+                    j = self.partner[j]
+                elif self.tokens[j].text == ";":
+                    semicolons.append(j)
+                j += 1
+            if len(semicolons) == 2:
+                yield Loop(self, i, semicolons, close)
+
+    def entry(self):
+        """The function the judge calls: the last one that is not static, as (name token, `(`, `)`, `{`)."""
+        found = None
+        for i in self.find("int"):
+            at = self.tokens[i]
+            if self.tokens[i + 1].kind != "name" or self.tokens[i + 2].text != "(" or self.depth(i) != 0:
+                continue
+            if i and self.tokens[i - 1].text in ("static", "inline"):
+                continue
+            close = self.partner[i + 2]
+            if self.tokens[close + 1].text == "{" and at:
+                found = (i + 1, i + 2, close, close + 1)
+        return found
+
+    def depth(self, i):
+        return sum(t.text == "{" for t in self.tokens[:i]) - sum(t.text == "}" for t in self.tokens[:i])
+
+    def parameters(self):
+        """The entry's parameters as (declaration, name)."""
+        _, first, last, _ = self.entry()
+        parts, start = [], first + 1
+        for i in range(first + 1, last + 1):
+            if i == last or self.tokens[i].text == ",":
+                if i > start:
+                    parts.append((self.span(start, i - 1), self.tokens[i - 1].text))
+                start = i + 1
+        return parts
+
+
+class Loop:
+    def __init__(self, source, i, semicolons, close):
+        self.source, self.i, self.close = source, i, close
+        self.init = (i + 2, semicolons[0] - 1)
+        self.condition = (semicolons[0] + 1, semicolons[1] - 1)
+        body = close + 1
+        if source.tokens[body].text == "{":
+            self.body = (body, source.partner[body])
+        else:
+            end = body
+            while source.tokens[end].text != ";":
+                end = source.partner[end] if source.tokens[end].text in OPEN else end
+                end += 1
+            self.body = (body, end)
+
+    def bound(self):
+        """(operator, first, last) of `i < bound`, or None."""
+        s = self.source
+        for k in range(self.condition[0], self.condition[1]):
+            if s.tokens[k].text in ("<", "<="):
+                last = k + 1
+                while last < self.condition[1] and s.tokens[last + 1].text != "&&":
+                    last = s.partner[last] if s.tokens[last].text in OPEN else last
+                    if last < self.condition[1] and s.tokens[last + 1].text != "&&":
+                        last += 1
+                return k, k + 1, last
+        return None
+
+    def accumulates(self):
+        return [k for k in range(*self.body) if self.source.tokens[k].text in ("+=", "-=", "*=")]
+
+    def encloses(self, other):
+        return self.body[0] <= other.i <= self.body[1]

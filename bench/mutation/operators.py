@@ -1,0 +1,344 @@
+"""Mistakes that machines and people make in kernels, one function each: a Source to (what, line, changed text)."""
+import re
+
+OPERATORS = []
+
+
+def mistake(category):
+    def register(f):
+        OPERATORS.append((category, f))
+        return f
+    return register
+
+
+def lines(text, at):
+    return text.count("\n", 0, at) + 1
+
+
+def patterns(s, *pairs):
+    """Every match of each pattern replaced alone; not in comments."""
+    for pattern, new in pairs:
+        for m in re.finditer(pattern, s.text):
+            before = s.text[:m.start()]
+            if before.rfind("/*") > before.rfind("*/") or "//" in before[before.rfind("\n") + 1:]:
+                continue
+            changed = m.expand(new)
+            if changed != m.group():
+                yield "%s -> %s" % (m.group().strip(), changed.strip()), lines(s.text, m.start()), \
+                    s.text[:m.start()] + changed + s.text[m.end():]
+
+
+def with_head(s, head, text=None):
+    """Text with lines behind the last #include."""
+    text = text or s.text
+    at = max((m.end() for m in re.finditer(r"^#include[^\n]*\n", text, re.M)), default=0)
+    return text[:at] + head + text[at:]
+
+
+def wrapped(s, body):
+    """The entry renamed, and another in its place that may call it as honest(...)."""
+    name, first, last, brace = s.entry()
+    entry = s.tokens[name].text
+    parameters = s.span(first, last)
+    renamed = s.text[:s.tokens[name].start] + "honest" + s.text[s.tokens[name].end:]
+    at = renamed.rfind("\nint honest(")
+    renamed = renamed[:at] + "\nstatic int honest(" + renamed[at + len("\nint honest("):]
+    call = "honest(%s)" % ", ".join(n for _, n in s.parameters())
+    return renamed + "\nint %s%s {\n%s\n}\n" % (entry, parameters, body.replace("CALL", call))
+
+
+def outputs(s):
+    """Names of tensors that the entry writes."""
+    return [n for d, n in s.parameters() if d.startswith("DLTensor *")]
+
+
+# ---- loops ------------------------------------------------------------------------------------------
+@mistake("off-by-one bound")
+def one_more_or_less(s):
+    for loop in s.loops():
+        b = loop.bound()
+        if not b:
+            continue
+        operator, first, last = b
+        text = s.span(first, last)
+        other = "<=" if s.tokens[operator].text == "<" else "<"
+        yield "bound %s: %s" % (text, other), s.line(first), s.replaced(operator, operator, other)
+        yield "bound %s - 1" % text, s.line(first), s.replaced(first, last, "(%s) - 1" % text)
+        init = s.span(*loop.init)
+        if re.search(r"= 0$", init):
+            yield "begins at 1", s.line(first), s.replaced(loop.init[1], loop.init[1], "1")
+
+
+@mistake("missing tail")
+def whole_vectors_only(s):
+    loops = list(s.loops())
+    for loop in loops:
+        b = loop.bound()
+        if b and not any(o.encloses(loop) for o in loops):
+            text = s.span(b[1], b[2])
+            yield "bound rounded down to 4", s.line(b[1]), s.replaced(b[1], b[2], "(%s) / 4 * 4" % text)
+            yield "bound rounded down to 32", s.line(b[1]), s.replaced(b[1], b[2], "(%s) / 32 * 32" % text)
+
+
+# Loops over dimensions, over a pair of ints, over a filter's window are too short for it.
+SHORT = re.compile(r"ndim|->n\b|pairs|^\d+$|rank|kg_dim\(weight, -?[1-3]\)")
+
+
+@mistake("truncated loop")
+def stops_early(s):
+    for loop in s.loops():
+        b = loop.bound()
+        if b and not SHORT.search(s.span(b[1], b[2])):
+            text = s.span(b[1], b[2])
+            yield "seven eighths of it", s.line(b[1]), s.replaced(b[1], b[2], "(%s) - (%s) / 8" % (text, text))
+            yield "at most 4096", s.line(b[1]), s.replaced(b[1], b[2], "((%s) < 4096 ? (%s) : 4096)" % (text, text))
+
+
+# ---- shapes and strides -------------------------------------------------------------------------------
+@mistake("wrong axis or stride")
+def another_dimension(s):
+    yield from patterns(s, (r"(kg_dim|kg_stride)\((\w+), 0\)", r"\1(\2, -1)"), (r"(kg_dim|kg_stride)\((\w+), -1\)", r"\1(\2, 0)"),
+                        (r"(kg_dim|kg_stride)\((\w+), 1\)", r"\1(\2, 0)"), (r"(kg_dim|kg_stride)\((\w+), -2\)", r"\1(\2, -1)"),
+                        (r"kg_stride\([^()]+\)", "1"), (r"(kg_dim|kg_stride)\((\w+), \*?dim\)", r"\1(\2, -1)"),
+                        (r"shape\[d\]", "shape[0]"))
+    for k, t in enumerate(s.tokens):
+        if t.text in ("/", "%") and s.depth(k):
+            other = "%" if t.text == "/" else "/"
+            yield "%s for %s" % (other, t.text), s.line(k), s.replaced(k, k, other)
+
+
+@mistake("strides ignored")
+def reads_as_contiguous(s):
+    for d, name in s.parameters():
+        if d.startswith("const DLTensor *"):
+            yield "%s read as contiguous" % name, 1, with_head(s, """
+static inline double flat_get(const DLTensor *t, const DLTensor *flat, int64_t i) {
+    DLTensor u = *t;
+    if (t == flat) u.strides = NULL;
+    return kg_get(&u, i);
+}
+#define kg_get(t, i) flat_get(t, flat_one, i)
+static const DLTensor *flat_one;
+""", wrapped(s, "    flat_one = %s;\n    return CALL;" % name))
+            yield "%s's strides taken for contiguous ones" % name, 1, wrapped(
+                s, "    DLTensor flat = %s ? *%s : (DLTensor){0};\n    flat.strides = NULL;\n"
+                "    if (%s) %s = &flat;\n    return CALL;" % (name, name, name, name))
+
+
+# ---- numbers ------------------------------------------------------------------------------------------
+@mistake("eps missing or misplaced")
+def eps(s):
+    e = r"(\*?eps\w*)"
+    yield from patterns(s, (r" \+ %s\b" % e, ""), (r"\beps\b(?= *[-+*/)])", "0.0"), (r"fmax\(([^(),]+), \*?eps\w*\)", r"(\1)"),
+                        (r"sqrt\(([^;()]+?(?:\([^()]*\))?[^;()]*?) \+ %s\)" % e, r"(sqrt(\1) + \2)"))
+
+
+@mistake("biased for unbiased")
+def degrees_of_freedom(s):
+    yield from patterns(s, (r"- \(?(double\))?correction\b", "- 0"), (r"\(double\)\((\w+) - 1\)", r"(double)(\1)"),
+                        (r"(count|n) - 1\b(?!\))", r"\1"), (r"\bcorrection\b(?=[;)])", "1"))
+
+
+@mistake("wrong first maximum")
+def starts_elsewhere(s):
+    yield from patterns(s, (r"= -INFINITY", "= 0"), (r"= INFINITY", "= 0"), (r"= -INFINITY", "= -1e30"), (r"= -INFINITY", "= 2.3e-308"),
+                        (r"\b(largest|most|best|least|max|min|m) = kg_get\w*\([^;,]+", r"\1 = 0"))
+
+
+@mistake("no maximum subtracted")
+def raw_exponent(s):
+    largest = r"(largest|most|best|max\w*|m)\b"
+    yield from patterns(s, (r"exp\((.+?) - %s(\[\w+\])?\)" % largest, r"exp(\1)"))
+    if re.search(r"exp\(.+? - %s" % largest, s.text):
+        yield "maximum 0 throughout", 1, re.sub(r"- %s" % largest, "- 0.0", re.sub(r"%s \+ log" % largest, "log", s.text))
+
+
+HALF = """
+static inline double to_half(double x) { return kg_half_to_double(kg_double_to_16(x, 10, -14, 15)); }
+static inline double to_bfloat(double x) { return kg_half_to_double(kg_double_to_16(x, 7, -126, 127)); }
+"""
+
+
+@mistake("lower-precision accumulation")
+def low_accumulator(s):
+    for k in range(len(s.tokens)):
+        if s.tokens[k].text != "+=" or s.depth(k) == 0:
+            continue
+        first = s.operand_before(k)
+        end = k
+        while s.tokens[end].text != ";" and end < len(s.tokens) - 1:
+            end = s.partner[end] if s.tokens[end].text in "([{" and end in s.partner else end
+            end += 1
+            if s.tokens[end].text == ")":
+                break
+        if first is None or s.tokens[end].text != ";":
+            continue
+        target, value = s.span(first, k - 1), s.span(k + 1, end - 1)
+        if not re.search(r"kg_get|\*|sum|\.|exp|x|y", value) or re.search(r"stride|shape|step", value):
+            continue
+        for kind, call in (("half", "(double)(_Float16)(%s)"), ("float", "(double)(float)(%s)")):
+            yield "%s kept in %s" % (target, kind), s.line(k), s.replaced(first, end - 1, "%s = %s" % (
+                target, call % ("%s + (%s)" % (target, value))))
+
+
+@mistake("low-precision result")
+def result_in_half(s):
+    for kind, call in (("half", "(double)(_Float16)(v)"), ("tf32", "low_tf32(v)")):
+        yield "results rounded to " + kind, 1, with_head(s, """
+static inline double low_tf32(double v) {
+    union { float f; uint32_t u; } x = {(float)v};
+    if (v == v && v - v == 0) x.u &= 0xffffc000u;
+    return x.f;
+}
+static inline void low_put(DLTensor *t, int64_t i, double v) { kg_put(t, i, t->dtype.code == kDLFloat || t->dtype.code == kDLBfloat ? %s : v); }
+#define kg_put(t, i, v) low_put(t, i, v)
+""" % call)
+
+
+@mistake("wrong rounding mode")
+def rounding(s):
+    yield from patterns(s, (r"\brint\(", "floor("), (r"\brint\(", "trunc("), (r"\bfloor\(", "trunc("), (r"\btrunc\(", "floor("),
+                        (r"\bfloor\(", "ceil("), (r"\bround\(", "trunc("), (r"\brint\(", "ceil("))
+
+
+@mistake("wrong padding")
+def padding(s):
+    yield from patterns(s, (r"- (of\(padding, \d\)|padding\b)", r"- \1 + 1"), (r"\+ 2 \* padding", "+ padding"), (r"\? (kg_get\w*\([^:;]+) : 0\b", r"? \1 : 1"),
+                        (r"\b(\w+) < 0 \|\| ", ""), (r"\|\| \w+ >= [^|)]+", ""))
+
+
+# ---- arithmetic ---------------------------------------------------------------------------------------
+@mistake("swapped operands")
+def swapped(s):
+    for k, t in enumerate(s.tokens):
+        if t.kind != "sign" or t.text not in ("-", "/") or s.depth(k) == 0:
+            continue
+        first, last = s.operand_before(k), s.operand_after(k)
+        if first is None or last is None:
+            continue
+        a, b = s.span(first, k - 1), s.span(k + 1, last)
+        if a != b:
+            yield "%s %s %s" % (b, t.text, a), s.line(k), s.replaced(first, last, "%s %s %s" % (b, t.text, a))
+    yield from patterns(s, (r"\b(pow|fmod|atan2|kg_get_broadcast)\(([^(),]+), ([^(),]+)\)", r"\1(\3, \2)"),
+                        (r"\? ([^:;?]+) : ([^:;?]+);", r"? \2 : \1;"))
+
+
+@mistake("ignored argument")
+def ignored(s):
+    _, _, _, brace = s.entry()
+    at = s.tokens[brace].end
+    for d, name in s.parameters():
+        if d.startswith("DLTensor"):
+            continue
+        values = {"double": ("0", "1"), "int64_t": ("0", "1"), "bool": ("false", "true")}.get(d.rsplit(" ", 1)[0])
+        tested = re.search(r"!?\b%s \?|\b%s &&|if \(!?%s\)|!%s\b|kg_same\(%s" % ((name,) * 5), s.text[at:])
+        if not values and "*" in d and (tested or "char" in d):
+            values = ("NULL",)
+        for v in values or ():
+            yield "%s = %s" % (name, v), 1, s.text[:at] + "\n    %s = %s;" % (name, v) + s.text[at:]
+
+
+@mistake("one-pass variance")
+def one_pass(s):
+    square = r"\((\w+(?:\[[^]]+\]|\([^()]*\))?) - (mean\w*(?:\[[^]]+\])?)\) \* \(\1 - \2\)"
+    yield from patterns(s, (square, r"((float)\1 * (float)\1 - (float)\2 * (float)\2)"))
+    yield from patterns(s, (r"\bconst double d = (.+?) - (\w*mean\w*);\s*(\w+) \+= d \* d;", r"const float d = \1; \3 += d * d - (float)\2 * (float)\2;"))
+
+
+# ---- values of their own -----------------------------------------------------------------------------
+@mistake("NaN swallowed")
+def no_nan(s):
+    for what, value in (("0", "v != v ? 0 : v"), ("-inf", "v != v ? -INFINITY : v")):
+        yield "NaN stored as " + what, 1, with_head(s, """#include <math.h>
+static inline void calm_put(DLTensor *t, int64_t i, double v) { kg_put(t, i, %s); }
+#define kg_put(t, i, v) calm_put(t, i, v)
+""" % value)
+    yield from patterns(s, (r" \|\| (\w+) != \1", ""), (r"!\((\w+) >= (\w+)\)", r"\1 < \2"), (r"!\((\w+) <= (\w+)\)", r"\1 > \2"), (r" && (\w+) == \1", ""),
+                        (r"isnan\(([^()]|\([^()]*\))*\)", "false"), (r"(\w+) != \1 \?", r"false ?"))
+
+
+@mistake("sign of zero")
+def plain_zero(s):
+    yield "-0 stored as 0", 1, with_head(s, """
+static inline void plain_put(DLTensor *t, int64_t i, double v) { kg_put(t, i, v == 0 ? 0.0 : v); }
+#define kg_put(t, i, v) plain_put(t, i, v)
+""")
+
+
+@mistake("ties the other way")
+def ties(s):
+    conditions = set()
+    for loop in s.loops():
+        conditions.update(range(loop.condition[0], loop.condition[1] + 1))
+    for k, t in enumerate(s.tokens):
+        if t.text in ("<", ">", "<=", ">=") and k not in conditions and s.depth(k):
+            other = {"<": "<=", ">": ">=", "<=": "<", ">=": ">"}[t.text]
+            yield "%s for %s" % (other, t.text), s.line(k), s.replaced(k, k, other)
+
+
+# ---- memory -------------------------------------------------------------------------------------------
+@mistake("input overwritten")
+def writes_input(s):
+    for d, name in s.parameters():
+        if d.startswith("const DLTensor *"):
+            yield name, 1, wrapped(s, "    int rc = CALL;\n    if (%s && kg_elements(%s)) kg_put((DLTensor *)%s, 0, kg_get(%s, 0) + 1);\n    return rc;"
+                                   % ((name,) * 4))
+
+
+@mistake("race")
+def race(s):
+    for loop in s.loops():
+        sums = [k for k in loop.accumulates() if s.tokens[k - 1].kind == "name"]
+        outside = [k for k in sums if not re.search(r"(double|int64_t|float) %s\b" % s.tokens[k - 1].text, s.span(*loop.body))]
+        if outside and loop.bound() and "kg_get" in s.span(*loop.body):
+            yield "%s shared by threads" % s.tokens[outside[0] - 1].text, s.line(loop.i), \
+                s.text[:s.tokens[loop.i].start] + "\n#pragma omp parallel for\n" + s.text[s.tokens[loop.i].start:]
+
+
+@mistake("32-bit index")
+def narrow(s):
+    for loop in s.loops():
+        k = loop.init[0]
+        b = loop.bound()
+        if s.tokens[k].text == "int64_t" and b and not SHORT.search(s.span(b[1], b[2])):
+            yield "loop counter", s.line(k), s.replaced(k, k, "int32_t")
+    if "int64_t" in s.text:
+        yield "every local", 1, re.sub(r"(?<![*(,] )\bint64_t (?=\w+ =)", "int32_t ", s.text)
+
+
+# ---- cheats and caches --------------------------------------------------------------------------------
+def zero_all(s, value="0"):
+    return "".join("    for (int64_t i = 0; i < kg_elements(%s); i++) kg_put(%s, i, %s);\n" % (o, o, value) for o in outputs(s))
+
+
+@mistake("all zeros")
+def zeros(s):
+    if outputs(s):
+        yield "zeros", 1, wrapped(s, "    (void)honest;\n" + zero_all(s) + "    return 0;")
+        yield "ones", 1, wrapped(s, "    (void)honest;\n" + zero_all(s, "1") + "    return 0;")
+
+
+@mistake("another case's answer")
+def stale(s):
+    out = outputs(s)[-1]
+    yield "the first answer of this size", 1, with_head(s, "#include <stdlib.h>\n#include <string.h>\n", wrapped(s, """    static struct { int64_t n; double *v; } kept[64];
+    static int used;
+    const int64_t n = kg_elements(%(o)s);
+    for (int k = 0; k < used; k++)
+        if (kept[k].n == n) {
+            for (int64_t i = 0; i < n; i++) kg_put(%(o)s, i, kept[k].v[i]);
+            return 0;
+        }
+    const int rc = CALL;
+    if (used < 64 && (kept[used].v = malloc((size_t)n * 8 + 8))) {
+        for (int64_t i = 0; i < n; i++) kept[used].v[i] = kg_get(%(o)s, i);
+        kept[used++].n = n;
+    }
+    return rc;""" % {"o": out}))
+
+
+@mistake("right on some calls only")
+def some_calls(s):
+    yield "the first call in a process only", 1, wrapped(s, "    static int calls;\n    if (calls++ == 0) return CALL;\n" + zero_all(s) + "    return 0;")
+    yield "all calls but the first", 1, wrapped(s, "    static int calls;\n    if (calls++ > 0) return CALL;\n" + zero_all(s) + "    return 0;")
+    yield "every other call", 1, wrapped(s, "    static int calls;\n    if (calls++ % 2 == 0) return CALL;\n" + zero_all(s) + "    return 0;")
