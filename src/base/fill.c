@@ -216,6 +216,30 @@ static double int_of(const kg_fill *f, uint32_t w0) {
     return f->a + (double)((uint64_t)w0 * n >> 32);
 }
 
+// Integer dtypes that hold a..b: without the way through doubles.
+#define STORE_AS(type) \
+    for (int k = 0; k < n; k++) ((type *)data)[at + k] = (type)((uint64_t)first + ((uint64_t)w0[k] * values >> 32))
+static bool holds_all(kg_dtype t, const kg_fill *f) {
+    const double bits = 8.0 * (double)kg_dtype_size(t) - (t == KG_U8 ? 0 : 1);
+    return !kg_dtype_is_float(t) && t != KG_BOOL && f->a == rint(f->a) && f->b < exp2(bits) &&
+           f->a >= (t == KG_U8 ? 0 : -exp2(bits));
+}
+static void store_ints(const kg_fill *f, kg_dtype t, void *data, int64_t at, const uint32_t *w0, int n) {
+    if (!holds_all(t, f)) {
+        for (int k = 0; k < n; k++) kg_store(t, data, at + k, int_of(f, w0[k]));
+        return;
+    }
+    const uint64_t values = (uint64_t)(f->b - f->a) + 1;
+    const int64_t first = (int64_t)f->a;
+    switch (kg_dtype_size(t)) {
+    case 8: STORE_AS(uint64_t); return;
+    case 4: STORE_AS(uint32_t); return;
+    case 2: STORE_AS(uint16_t); return;
+    default: STORE_AS(uint8_t); return;
+    }
+}
+#undef STORE_AS
+
 // The same element over and over.
 static void repeat(kg_dtype t, const void *element, int64_t count, void *data) {
     uint64_t q = 0;
@@ -251,8 +275,7 @@ static void fill_drawn(const kg_fill *f, kg_dtype t, uint64_t seed, int64_t firs
         const int skip = (int)(i & 1);
         const int n = (int)(count - done < BLOCK - skip ? count - done : BLOCK - skip);
         fn(f->kind, p, seed, (uint64_t)i >> 1, &b);
-        if (f->kind == KG_FILL_INT)
-            for (int k = 0; k < n; k++) kg_store(t, data, done + k, int_of(f, b.w0[skip + k]));
+        if (f->kind == KG_FILL_INT) store_ints(f, t, data, done, b.w0 + skip, n);
         else store_floats(t, data, done, b.v + skip, n);
         done += n;
     }

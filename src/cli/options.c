@@ -190,7 +190,7 @@ static const option table[] = {
     {"seed", 0, "N", "values of the inputs; replays a run (default: fresh)", set_seed},
     {"case", 0, "NAME", "only this case; with --seed, the replay of a failure", set_case},
     {"cases", 0, "SET", "quick or full (quick)", set_cases},
-    {"scope", 0, "LIST", "only such cases: f32,f16,contiguous,nonempty,finite (all)", set_scope},
+    {"scope", 0, "LIST", "only such cases: f32,f16,contiguous,nonempty,finite,small", set_scope},
     {"check-only", 0, NULL, "judge whether it is right, and do not time it", set_check_only},
     {"timeout", 0, "SECONDS", "for one step of a candidate: build, load, a case, a batch (60)", set_timeout},
     {"jobs", 'j', "N", "bound on parallel compilation; judging is one at a time (1)", set_jobs},

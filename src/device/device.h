@@ -51,6 +51,9 @@ typedef struct kg_device_ops {
     void (*arena_destroy)(kg_arena *a);
     kg_arena_info (*arena_info)(const kg_arena *a);
 
+    // The judge's own view of an arena that no runner can write; NULL where it can, or where there is none. Optional.
+    const void *(*trusted)(const kg_arena *a);
+
     // Values straight into the arena, on the device. Bit-identical to kg_fill_range.
     int (*fill)(kg_arena *a, kg_extent e, const kg_fill *f, uint64_t seed, kg_error *err);
     int (*upload)(kg_arena *a, size_t offset, const void *data, size_t bytes, kg_error *err);

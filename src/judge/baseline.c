@@ -89,7 +89,7 @@ static int open_session(kg_trial *t, kg_baseline *b, bool python, kg_error *err)
     kg_session_options so = {.timeout_s = o->timeout_s < 60 ? 60 : o->timeout_s,
                              .flush_bytes = o->hot ? 0 : t->judge->info.cache_bytes * 2};
     if (kg_session_open(t->judge->launcher, t->judge->device, python, &so, &b->session, err)) return -1;
-    kg_trial_arena_bytes(t, &b->in_bytes, &b->out_bytes);
+    kg_trial_arena_bytes(t, true, &b->in_bytes, &b->out_bytes);
     if (kg_session_arenas(b->session, b->in_bytes, b->out_bytes, err)) return -1;
     return kg_session_calibrate(b->session, err);
 }
@@ -196,7 +196,7 @@ static int open_named(kg_trial *t, kg_precision precision, kg_error *err) {
 
 static bool serves(const kg_baseline *b, const kg_trial *t, kg_precision precision) {
     size_t in, out;
-    kg_trial_arena_bytes(t, &in, &out);
+    kg_trial_arena_bytes(t, true, &in, &out);
     return b && b->task == t->task && (b->file || b->precision == precision) && kg_session_alive(b->session) &&
            b->in_bytes >= in && b->out_bytes >= out;
 }

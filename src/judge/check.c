@@ -296,7 +296,9 @@ int kg_check_outputs(const kg_check_request *r, kg_check *out, kg_error *err) {
     target list[KG_MAX_OUTS + KG_MAX_ARGS];
     int n = targets_of(r, list);
     kg_inputs *in = NULL;
-    if (kg_inputs_make(r->task, r->c, r->layout, r->slot, r->seeds, r->n_seeds, &in, err)) return -1;
+    const kg_device_ops *ops = r->in->device->ops;
+    const void *trusted = ops->trusted ? ops->trusted(r->in) : NULL;
+    if (kg_inputs_make(r->task, r->c, r->layout, r->slot, r->seeds, r->n_seeds, trusted, &in, err)) return -1;
     int rc = 0;
     for (int i = 0; i < n && !rc; i++) {
         rc = guards_hold(r, &list[i], &out->guard_broken, err) || count_unwritten(r, &list[i], out, err);

@@ -44,20 +44,24 @@ static void view_number(kg_view *v, const kg_arg *a) {
     v->data = &a->f;
 }
 
-static int make_call(kg_inputs *in, kg_call *call, const kg_layout *l, int slot, uint64_t seed, kg_error *err) {
+static int make_call(kg_inputs *in, kg_call *call, const kg_layout *l, int slot, uint64_t seed, const char *trusted,
+                     kg_error *err) {
     for (int i = 0; i < call->c->n_args; i++) {
         const kg_arg *a = &call->c->args[i];
         if (a->kind != KG_P_TENSOR || a->none || (a->absent && !a->scalar)) continue;
+        const kg_place *p = &l->args[i];
         if (a->scalar) view_number(&call->args[i], a);
-        else if (l->args[i].present && l->args[i].input &&
-                 make_tensor(in, &call->args[i], a, &l->args[i], kg_tensor_seed(seed, slot, i), err))
+        else if (trusted && p->present && p->input && !p->writable)
+            call->args[i] =
+                (kg_view){kg_tensor_parts(&a->tensor), p->count ? trusted + kg_place_extent(p, slot).offset : NULL};
+        else if (p->present && p->input && make_tensor(in, &call->args[i], a, p, kg_tensor_seed(seed, slot, i), err))
             return -1;
     }
     return 0;
 }
 
 int kg_inputs_make(const kg_task *t, const kg_case *c, const kg_layout *l, int slot, const uint64_t *seeds, int n,
-                   kg_inputs **out, kg_error *err) {
+                   const void *trusted, kg_inputs **out, kg_error *err) {
     if (n < 1 || n > 8) return kg_fail(err, KG_ERR_INTERNAL, "a case of %d calls: 1 to 8 can be replayed", n);
     kg_inputs *in = kg_alloc(sizeof *in);
     in->calls = kg_alloc((size_t)n * sizeof *in->calls);
@@ -67,7 +71,7 @@ int kg_inputs_make(const kg_task *t, const kg_case *c, const kg_layout *l, int s
         call->task = t;
         call->c = c;
         call->previous = k ? &in->calls[k - 1] : NULL;
-        if (make_call(in, call, l, slot, seeds[k], err)) {
+        if (make_call(in, call, l, slot, seeds[k], k == n - 1 ? trusted : NULL, err)) {
             kg_inputs_free(in);
             return -1;
         }

@@ -154,8 +154,13 @@ static int list_cases(kg_trial *t, kg_error *err) {
     keep_scope(&t->sizes, &scope);
     if (t->cases.n + t->sizes.n == 0)
         return kg_fail(err, KG_ERR_USAGE, "--scope %s leaves no case of task %s", o->scope, t->task->name);
-    if (o->case_only) return keep_only(t, o->case_only, err);
-    kg_trial_choose_sizes(t);
+    if (o->case_only && keep_only(t, o->case_only, err)) return -1;
+    kg_trial_choose_cases(t);
+    const json_t *left_out = json_array_get(t->not_checked, 0);
+    if (o->case_only && left_out)
+        return kg_fail(err, KG_ERR_CANNOT, "case %s %s", o->case_only,
+                       json_string_value(json_object_get(left_out, "why")));
+    if (!o->case_only) kg_trial_choose_sizes(t);
     return 0;
 }
 
@@ -171,7 +176,7 @@ static int start(kg_trial *t, kg_error *err) {
         return theirs_or_ours(t, "build", &why, err);
     t->built = true;
     size_t in, out;
-    kg_trial_arena_bytes(t, &in, &out);
+    kg_trial_arena_bytes(t, false, &in, &out);
     if (kg_session_arenas(t->session, in, out, err) || kg_session_calibrate(t->session, err)) return -1;
     t->overhead = kg_session_overhead(t->session);
     if (kg_session_load(t->session, t->task, kg_language_name(c->language), t->artifact.artifact, c->entry, c->launch,
@@ -242,6 +247,7 @@ static void trial_free(kg_trial *t) {
     kg_cases_free(&t->cases);
     kg_cases_free(&t->sizes);
     json_decref(t->not_timed);
+    json_decref(t->not_checked);
     free(t->broken);
     free(t->no_baseline);
     free(t->sandbox);
@@ -258,7 +264,12 @@ static char *timestamp(void) {
 }
 
 int kg_judge_candidate(kg_judge *j, const kg_candidate *c, json_t **record, kg_error *err) {
-    kg_trial t = {.judge = j, .cand = c, .seed = j->o.seed, .precision = KG_PREC_NONE, .not_timed = json_array()};
+    kg_trial t = {.judge = j,
+                  .cand = c,
+                  .seed = j->o.seed,
+                  .precision = KG_PREC_NONE,
+                  .not_timed = json_array(),
+                  .not_checked = json_array()};
     char *started = timestamp();
     double start = kg_now();
     int rc = 0;

@@ -30,34 +30,42 @@ static void grow(const kg_trial *t, const kg_case *c, size_t *in, size_t *out) {
     if (l.out_bytes > *out) *out = l.out_bytes;
 }
 
-void kg_trial_arena_bytes(const kg_trial *t, size_t *in_bytes, size_t *out_bytes) {
+void kg_trial_arena_bytes(const kg_trial *t, bool timed_only, size_t *in_bytes, size_t *out_bytes) {
     *in_bytes = *out_bytes = 0;
-    for (size_t i = 0; i < t->cases.n; i++) grow(t, &t->cases.items[i], in_bytes, out_bytes);
+    for (size_t i = 0; i < t->cases.n && !timed_only; i++) grow(t, &t->cases.items[i], in_bytes, out_bytes);
     for (size_t i = 0; i < t->sizes.n; i++) grow(t, &t->sizes.items[i], in_bytes, out_bytes);
 }
 
-static void drop(kg_trial *t, size_t i) {
-    free(t->sizes.items[i].name);
-    memmove(&t->sizes.items[i], &t->sizes.items[i + 1], (t->sizes.n - i - 1) * sizeof *t->sizes.items);
-    t->sizes.n--;
+static void drop(kg_cases *b, size_t i) {
+    free(b->items[i].name);
+    memmove(&b->items[i], &b->items[i + 1], (b->n - i - 1) * sizeof *b->items);
+    b->n--;
 }
+
+static bool fits(const kg_trial *t, const kg_case *c, double copies) {
+    return copies * (double)one_slot(t, c) <= MEMORY_SHARE * (double)t->judge->info.free_bytes;
+}
+
+// Leaves out the cases that take `copies` times their tensors where that does not fit, and says so in `list`.
+static void drop_what_does_not_fit(const kg_trial *t, kg_cases *b, bool large_only, double copies, json_t *list) {
+    for (size_t i = b->n; i-- > 0;) {
+        const kg_case *c = &b->items[i];
+        if ((large_only && kg_case_largest(c) <= INT32_MAX) || fits(t, c, copies)) continue;
+        char *why = kg_format("needs %.1f GB, %.1f GB are free", copies * (double)one_slot(t, c) / 1e9,
+                              (double)t->judge->info.free_bytes / 1e9);
+        json_array_append_new(list, json_pack("{s:s,s:s}", "case", c->name, "why", why));
+        free(why);
+        drop(b, i);
+    }
+}
+
+// The tensors, the judge's own copy of the inputs, and a result that a candidate allocates itself.
+void kg_trial_choose_cases(kg_trial *t) { drop_what_does_not_fit(t, &t->cases, true, 2, t->not_checked); }
 
 // Candidate and baseline lie side by side, each with room for what it allocates itself (a result as large as the
 // outputs), so a size takes three times its tensors.
-static bool fits(const kg_trial *t, const kg_case *c) {
-    return 3.0 * (double)one_slot(t, c) <= MEMORY_SHARE * (double)t->judge->info.free_bytes;
-}
-
 void kg_trial_choose_sizes(kg_trial *t) {
-    for (size_t i = t->sizes.n; i-- > 0;) {
-        const kg_case *c = &t->sizes.items[i];
-        if (fits(t, c)) continue;
-        char *why = kg_format("needs %.1f GB, %.1f GB are free", 3.0 * (double)one_slot(t, c) / 1e9,
-                              (double)t->judge->info.free_bytes / 1e9);
-        json_array_append_new(t->not_timed, json_pack("{s:s,s:s}", "case", c->name, "why", why));
-        free(why);
-        drop(t, i);
-    }
+    drop_what_does_not_fit(t, &t->sizes, false, 3, t->not_timed);
     if (t->judge->o.full || t->sizes.n <= QUICK_SIZES) return;
     // A quick run keeps sizes spread over the sweep, the largest among them.
     size_t n = t->sizes.n;
@@ -65,5 +73,5 @@ void kg_trial_choose_sizes(kg_trial *t) {
     if (n > sizeof keep) return;
     for (size_t k = 0; k < QUICK_SIZES; k++) keep[n - 1 - k * (n - 1) / (QUICK_SIZES - 1)] = true;
     for (size_t i = n; i-- > 0;)
-        if (!keep[i]) drop(t, i);
+        if (!keep[i]) drop(&t->sizes, i);
 }

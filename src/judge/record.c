@@ -62,6 +62,7 @@ static json_t *correctness_part(const kg_trial *t) {
     set(o, "ok", t->n_results && !t->broken ? json_boolean(failed == 0) : failed ? json_false() : json_null());
     set(o, "cases", json_integer((json_int_t)t->n_results));
     set(o, "failed", json_integer((json_int_t)failed));
+    if (json_array_size(t->not_checked)) set(o, "not_checked", json_incref(t->not_checked));
     if (t->not_run) set(o, "not_run", json_integer((json_int_t)t->not_run));
     set(o, "seed", json_integer((json_int_t)t->judge->o.seed));
     set(o, "precision", t->precision == KG_PREC_NONE ? json_null() : text(kg_precision_name(t->precision)));

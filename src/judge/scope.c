@@ -9,9 +9,10 @@ static int add_word(kg_scope *s, const char *word, kg_error *err) {
     else if (strcmp(word, "contiguous") == 0) s->contiguous = true;
     else if (strcmp(word, "nonempty") == 0) s->nonempty = true;
     else if (strcmp(word, "finite") == 0) s->finite = true;
+    else if (strcmp(word, "small") == 0) s->small = true;
     else
         return kg_fail(err, KG_ERR_USAGE,
-                       "--scope %s: use dtypes (f32, f16, bf16, ...), contiguous, nonempty or finite", word);
+                       "--scope %s: use dtypes (f32, f16, bf16, ...), contiguous, nonempty, finite or small", word);
     return 0;
 }
 
@@ -29,6 +30,7 @@ static bool allows_tensor(const kg_scope *s, const kg_tensor *t, kg_fill_kind fi
     if (s->dtypes && kg_dtype_is_float(t->dtype) && !(s->dtypes >> t->dtype & 1u)) return false;
     if (s->contiguous && !kg_is_contiguous(t)) return false;
     if (s->nonempty && kg_numel(t) == 0) return false;
+    if (s->small && kg_numel(t) > INT32_MAX) return false;
     return !(s->finite && fill == KG_FILL_SPECIALS);
 }
 

@@ -6,10 +6,11 @@
 #include "task/task.h"
 
 // Names of one comma-separated list: dtypes ("f32", "float16", ...: only these), "contiguous" (no other strides),
-// "nonempty" (no empty tensors), "finite" (no cases about NaN, infinities and denormals). NULL or "": everything.
+// "nonempty" (no empty tensors), "finite" (no cases about NaN, infinities and denormals), "small" (no tensor of 2^31
+// elements or more). NULL or "": everything.
 typedef struct {
     unsigned dtypes;  // bit per kg_dtype; 0: all
-    bool contiguous, nonempty, finite;
+    bool contiguous, nonempty, finite, small;
 } kg_scope;
 
 int kg_scope_parse(const char *text, kg_scope *out, kg_error *err);

@@ -52,9 +52,10 @@ typedef struct {
     kg_violation *violations;
     bool busy;  // others kept the processors so busy that the library's times suffered
     size_t n_violations;
-    json_t *not_timed;   // [{case, why}]
-    char *broken;        // why it is broken; NULL when it is not
-    bool broke_in_case;  // and the last result is the case in which it broke
+    json_t *not_timed;    // [{case, why}]
+    json_t *not_checked;  // the same, of correctness cases that memory does not allow
+    char *broken;         // why it is broken; NULL when it is not
+    bool broke_in_case;   // and the last result is the case in which it broke
     kg_precision precision;
     const char *baseline_settings;
     char *no_baseline;     // why no size has one; owned
@@ -98,8 +99,11 @@ int kg_trial_call_case(kg_trial *t, kg_session *s, const kg_case *c, int slot, u
 int kg_trial_timing(kg_trial *t, kg_error *err);
 // memory.c: bytes that one session may lay out for this case, and what the arenas need over all cases and sizes.
 size_t kg_trial_limit(const kg_trial *t, const kg_case *c);
-void kg_trial_arena_bytes(const kg_trial *t, size_t *in_bytes, size_t *out_bytes);
+// timed_only: a baseline meets no correctness case.
+void kg_trial_arena_bytes(const kg_trial *t, bool timed_only, size_t *in_bytes, size_t *out_bytes);
 // Drops timed sizes that do not fit this device (noting them), and those a quick run leaves out.
+// Leaves out what memory does not allow, with a word in not_checked and not_timed; and of a quick run's sizes some.
+void kg_trial_choose_cases(kg_trial *t);
 void kg_trial_choose_sizes(kg_trial *t);
 
 // raise.c: measures the ceilings again, once a run, and keeps the higher ones. True: they may have changed.

@@ -58,6 +58,11 @@ static void correctness(const json_t *r, FILE *to) {
     fputs("\nCorrectness\n", to);
     if (!isnan(cases) && !isnan(failed))
         kg_wrap(to, 2, "%.0f case%s, %.0f without a right answer.", cases, cases == 1 ? "" : "s", failed);
+    size_t i;
+    json_t *left_out;
+    json_array_foreach(kg_field(c, "not_checked"), i, left_out)
+        kg_wrap(to, 2, "Not checked: %s: %s", or_unknown(kg_field_text(left_out, "case")),
+                or_unknown(kg_field_text(left_out, "why")));
     if (why && worst) kg_wrap(to, 2, "Case %s: %s", worst, why);
     else if (why) kg_wrap(to, 2, "%s", why);
     if (worst && !isnan(error))

@@ -155,6 +155,15 @@ size_t kg_case_output_bytes(const kg_case *c, const kg_task *t) {
     return n;
 }
 
+int64_t kg_case_largest(const kg_case *c) {
+    int64_t most = 0;
+    for (int i = 0; i < c->n_outs; i++)
+        if (kg_numel(&c->outs[i]) > most) most = kg_numel(&c->outs[i]);
+    for (int i = 0; i < c->n_args; i++)
+        if (holds_tensor(&c->args[i]) && kg_numel(&c->args[i].tensor) > most) most = kg_numel(&c->args[i].tensor);
+    return most;
+}
+
 // ---- names ------------------------------------------------------------------------------------------
 static const char *fill_word(kg_fill_kind k) {
     switch (k) {

@@ -55,6 +55,12 @@ void kg_unary_cases(kg_cases *b, const kg_unary_family *f);
 // 131 elements of parameter `param`, all of this value: where SPECIALS holds values on which nobody agrees.
 kg_case *kg_constant_case(kg_cases *b, const char *param, kg_dtype t, double value);
 
+// One dimension of more elements than 32 bits count: for the full cases of tasks that copy, reduce or look up. Where
+// memory does not allow it, the case is left out with a word.
+#define KG_PAST_32_BITS (((int64_t)1 << 31) + 12345)
+// The same where a random fifth of the lookups should go past it.
+#define KG_LOOKED_UP_PAST_32_BITS (((int64_t)5 << 29) + 64)
+
 // Functions of several broadcast tensors or Numbers.
 typedef struct {
     const char *const *params;  // names, ends with NULL; the first is always a tensor

@@ -115,6 +115,8 @@ void kg_cases_free(kg_cases *b);
 const kg_arg *kg_case_arg(const kg_case *c, const kg_task *t, const char *param);  // NULL when no such parameter
 size_t kg_case_input_bytes(const kg_case *c, const kg_task *t);                    // KG_IN and KG_INOUT tensors
 size_t kg_case_output_bytes(const kg_case *c, const kg_task *t);                   // outputs and KG_INOUT tensors
+// Elements of the largest tensor. Past INT32_MAX a case is for kernels that count in 32 bits.
+int64_t kg_case_largest(const kg_case *c);
 
 // ---- oracle -------------------------------------------------------------------------------------
 // Host view of a tensor of the case; a complex one is seen by its parts (kg_tensor_parts), outputs too: kg_ref's index

@@ -62,6 +62,11 @@ void kg_cpu_arena_destroy(kg_arena *arena) {
     free(a);
 }
 
+const void *kg_cpu_arena_trusted(const kg_arena *arena) {
+    const kg_cpu_arena *a = (const kg_cpu_arena *)arena;
+    return a->runner_writes ? NULL : a->data;
+}
+
 kg_arena_info kg_cpu_arena_info(const kg_arena *arena) {
     const kg_cpu_arena *a = (const kg_cpu_arena *)arena;
     return (kg_arena_info){a->bytes, a->shared_fd, a->runner_writes};

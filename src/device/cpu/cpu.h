@@ -16,6 +16,7 @@ typedef struct {
 int kg_cpu_arena_create(kg_device *d, size_t bytes, bool runner_writes, kg_arena **out, kg_error *err);
 void kg_cpu_arena_destroy(kg_arena *a);
 kg_arena_info kg_cpu_arena_info(const kg_arena *a);
+const void *kg_cpu_arena_trusted(const kg_arena *a);
 int kg_cpu_evict(kg_arena *a, size_t bytes, kg_error *err);
 
 int kg_cpu_describe(kg_device *d, kg_device_info *out, kg_error *err);

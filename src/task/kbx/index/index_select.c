@@ -70,6 +70,7 @@ static void full(kg_cases *b) {
     add(b, F32(2, 3, 4, 5, 6), -3, KG_I64, 9);
     add(b, kg_tensor_expanded(KG_F32, KG_SHAPE(19, 129), 0), 0, KG_I64, 40);
     add(b, kg_tensor_contiguous(KG_I64, KG_SHAPE(5, 7, 3)), 1, KG_I64, 13);
+    add(b, kg_tensor_contiguous(KG_U8, KG_SHAPE(KG_LOOKED_UP_PAST_32_BITS / 64, 64)), 0, KG_I64, 1000);
 #undef F32
 }
 
