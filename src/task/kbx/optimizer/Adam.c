@@ -80,7 +80,7 @@ static void quick(kg_cases *b) {
     kg_set_bool(c, b->task, "amsgrad", true);
     kg_set_bool(c, b->task, "maximize", true);
     kg_set_float(c, b->task, "eps", 1e-3);
-    with(b, line(b, KG_F64, 515, 3), 0.9, 0.999);
+    kg_set_float(with(b, line(b, KG_F64, 515, 3), 0.9, 0.999), b->task, "weight_decay", 0.1);
 }
 
 static void full(kg_cases *b) {
