@@ -1,13 +1,14 @@
 # make        builds build/kgate and what it needs beside it
 # make run    installs what is missing, builds, judges examples/ on the best device here
 # make test   every test, through ctest
+# make crosscheck   every oracle beside PyTorch's answers; $KGATE_PYTHON: an interpreter that has torch
 # make dist   dist/kgate-VERSION-linux-x86_64/, for machines without packages
 BUILD ?= build
 JOBS ?= $(shell nproc)
 # examples/kbx/ and examples/gap22/ are simple right kernels, one a task: controls, not meant to be fast.
 EXAMPLES ?= $(filter-out examples/kbx examples/gap22,$(wildcard examples/*))
 
-.PHONY: all configure bootstrap bootstrap-test run test asan tsan dist check-dist format clean
+.PHONY: all configure bootstrap bootstrap-test run test crosscheck asan tsan dist check-dist format clean
 all: configure
 	cmake --build $(BUILD) -j $(JOBS)
 
@@ -26,6 +27,11 @@ run: bootstrap
 test: bootstrap-test
 	@$(MAKE) --no-print-directory all
 	ctest --test-dir $(BUILD) --output-on-failure
+
+crosscheck:
+	@scripts/bootstrap.sh $(if $(KGATE_PYTHON),run,crosscheck)
+	@$(MAKE) --no-print-directory all
+	@bench/crosscheck/crosscheck.py --kgate $(BUILD)/kgate
 
 asan tsan: bootstrap-test
 	scripts/sanitized.sh $@

@@ -1,8 +1,9 @@
 #!/bin/sh
 # Installs what kgate needs and this machine lacks, and nothing else.
 #
-#     scripts/bootstrap.sh run     to build and judge
-#     scripts/bootstrap.sh test    to run the tests too
+#     scripts/bootstrap.sh run         to build and judge
+#     scripts/bootstrap.sh test        to run the tests too
+#     scripts/bootstrap.sh crosscheck  to compare with Debian's PyTorch
 #
 # As root it installs with apt-get; otherwise it prints the one line to run and exits 3. With everything there it only
 # looks at files, so `make` can afford to call it every time. KGATE_SYSROOT: look for files below this folder (tests).
@@ -42,6 +43,9 @@ if [ "$what" = test ]; then
     need libcmocka-dev /usr/include/cmocka.h
     need clang-format-14 /usr/bin/clang-format-14
     need clang-tidy-14 /usr/bin/clang-tidy-14
+fi
+if [ "$what" = crosscheck ]; then
+    need python3-torch '/usr/lib/python3*/dist-packages/torch/__init__.py'
 fi
 [ -n "$missing" ] || exit 0
 

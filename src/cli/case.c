@@ -14,7 +14,8 @@ static bool has(const kg_task *t, kg_case_level level, const char *name) {
 
 int kg_judging_check_case(const kg_options *o, const kg_task *t, kg_error *err) {
     const char *name = o->case_only;
-    if (!name || has(t, o->full ? KG_CASES_FULL : KG_CASES_QUICK, name)) return 0;
+    const kg_case_level level = o->float64 ? KG_CASES_FLOAT64 : o->full ? KG_CASES_FULL : KG_CASES_QUICK;
+    if (!name || has(t, level, name)) return 0;
     bool timed = has(t, KG_TIMED_CPU, name) || has(t, KG_TIMED_CUDA, name);
     if (timed && !o->check_only) return 0;
     const char *todo = timed                                     ? "it is a timed size: leave --check-only out"

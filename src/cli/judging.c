@@ -34,6 +34,7 @@ static kg_judges_options judges_options(kg_judging *j) {
     kg_judges_options r = {.device = o->device, .python = o->python, .store = j->store};
     r.judge = (kg_judge_options){.seed = o->seed ? o->seed : fresh_seed(),
                                  .full = o->full,
+                                 .float64 = o->float64,
                                  .hot = o->hot,
                                  .check_only = o->check_only,
                                  .timeout_s = o->timeout,

@@ -111,8 +111,9 @@ static int set_seed(kg_options *o, const char *value, kg_error *err) {
 }
 
 static int set_cases(kg_options *o, const char *value, kg_error *err) {
-    o->full = !strcmp(value, "full");
-    return one_of("cases", value, (const char *const[]){"quick", "full", NULL}, err);
+    o->float64 = !strcmp(value, "float64");
+    o->full = o->float64 || !strcmp(value, "full");
+    return one_of("cases", value, (const char *const[]){"quick", "full", "float64", NULL}, err);
 }
 
 static int set_cache(kg_options *o, const char *value, kg_error *err) {
@@ -189,7 +190,7 @@ static const option table[] = {
     {"no-db", 0, NULL, "keep no result", set_no_db},
     {"seed", 0, "N", "values of the inputs; replays a run (default: fresh)", set_seed},
     {"case", 0, "NAME", "only this case; with --seed, the replay of a failure", set_case},
-    {"cases", 0, "SET", "quick or full (quick)", set_cases},
+    {"cases", 0, "SET", "quick, full, or float64: the full ones in float64 (quick)", set_cases},
     {"scope", 0, "LIST", "only such cases: f32,f16,contiguous,nonempty,finite,small", set_scope},
     {"check-only", 0, NULL, "judge whether it is right, and do not time it", set_check_only},
     {"timeout", 0, "SECONDS", "for one step of a candidate: build, load, a case, a batch (60)", set_timeout},

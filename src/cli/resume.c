@@ -13,6 +13,7 @@ static char *settings_of(const kg_options *o) {
                           o->case_only, "scope", o->scope, "language", o->language, "timeout", o->timeout, "lre_min",
                           o->thresholds.lre_min, "util_min_memory", o->thresholds.util_min[KG_BOUND_MEMORY],
                           "util_min_compute", o->thresholds.util_min[KG_BOUND_COMPUTE]);
+    if (o->float64) json_object_set_new(s, "float64", json_true());
     // A fresh seed does not make another run of it; one that was asked for does.
     if (o->seed) json_object_set_new(s, "seed", json_integer((json_int_t)o->seed));
     char *text = s ? json_dumps(s, JSON_COMPACT | JSON_SORT_KEYS) : NULL;

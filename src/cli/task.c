@@ -10,15 +10,27 @@
 static const char text[] =
     "  kgate task list                      every task: suite, category, what it computes\n"
     "  kgate task show softmax              signature, arguments, prototypes\n"
+    "  kgate task show softmax -f json      the same, PyTorch's callable, the cases' names\n"
     "  kgate task new softmax --lang c      writes softmax.c: it compiles, is right, and slow\n"
     "  kgate task new softmax --lang triton -o my.py\n";
 
 static json_t *as_json(const kg_task *t) {
     char *label = kg_task_label(t);
-    json_t *o = json_pack("{s:s, s:s, s:s?, s:s?, s:s?}", "task", label, "suite", t->suite, "category", t->category,
-                          "signature", t->signature, "summary", t->summary);
+    json_t *o =
+        json_pack("{s:s, s:s, s:s?, s:s?, s:s?, s:s?}", "task", label, "suite", t->suite, "category", t->category,
+                  "signature", t->signature, "summary", t->summary, "torch_baseline", t->torch_baseline);
     free(label);
     return o;
+}
+
+// Names of the correctness cases, as --case takes them.
+static json_t *case_names(const kg_task *t, kg_case_level level) {
+    json_t *names = json_array();
+    kg_cases cases;
+    if (kg_task_cases(t, level, &cases, NULL)) return names;
+    for (size_t i = 0; i < cases.n; i++) json_array_append_new(names, json_string(cases.items[i].name));
+    kg_cases_free(&cases);
+    return names;
 }
 
 // Takes v.
@@ -57,6 +69,9 @@ static int show(const kg_options *o, const char *name, FILE *to, kg_error *err) 
     if (!strcmp(o->format, "json")) {
         json_t *v = as_json(t);
         json_object_set_new(v, "description", json_string(described));
+        json_object_set_new(v, "cases",
+                            json_pack("{s:o, s:o, s:o}", "quick", case_names(t, KG_CASES_QUICK), "full",
+                                      case_names(t, KG_CASES_FULL), "float64", case_names(t, KG_CASES_FLOAT64)));
         print_json(v, to);
     } else fputs(described, to);
     free(described);

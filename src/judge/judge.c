@@ -145,7 +145,8 @@ static void keep_scope(kg_cases *b, const kg_scope *scope) {
 static int list_cases(kg_trial *t, kg_error *err) {
     const kg_judge_options *o = &t->judge->o;
     bool cpu = strcmp(t->judge->info.kind, "cpu") == 0;
-    if (kg_task_cases(t->task, o->full ? KG_CASES_FULL : KG_CASES_QUICK, &t->cases, err)) return -1;
+    const kg_case_level level = o->float64 ? KG_CASES_FLOAT64 : o->full ? KG_CASES_FULL : KG_CASES_QUICK;
+    if (kg_task_cases(t->task, level, &t->cases, err)) return -1;
     if (!o->check_only && kg_task_cases(t->task, cpu ? KG_TIMED_CPU : KG_TIMED_CUDA, &t->sizes, err)) return -1;
     for (size_t i = 0; i < t->sizes.n; i++) t->sizes.items[i].timed = true;
     kg_scope scope;

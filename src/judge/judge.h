@@ -11,7 +11,8 @@
 
 typedef struct {
     uint64_t seed;
-    bool full;        // --cases full
+    bool full;        // --cases full, --cases float64
+    bool float64;     // --cases float64
     bool hot;         // --cache hot
     bool check_only;  // no timing
     double timeout_s;

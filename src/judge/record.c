@@ -56,6 +56,22 @@ static const kg_case_result *worst_of(const kg_trial *t) {
     return w;
 }
 
+// Every wrong case, in the order they were judged.
+static json_t *wrong_cases(const kg_trial *t) {
+    json_t *list = json_array();
+    const kg_case_result *end = t->results + t->n_results;
+    for (const kg_case_result *r = t->results; r != end; r++) {
+        if (r->ok) continue;
+        json_t *o = json_object();
+        set(o, "case", text(r->c->name));
+        set(o, "answered", json_boolean(r->answered));
+        set(o, "error_over_bound", number(r->error_over_bound));
+        set(o, "why", text(r->why));
+        json_array_append_new(list, o);
+    }
+    return list;
+}
+
 static json_t *correctness_part(const kg_trial *t) {
     json_t *o = json_object(), *worst = json_object();
     size_t failed = kg_trial_failed(t);
@@ -76,6 +92,7 @@ static json_t *correctness_part(const kg_trial *t) {
         if (!w->ok) set(o, "why", text(w->why));
     }
     set(o, "worst", w ? worst : json_null());
+    if (failed) set(o, "wrong", wrong_cases(t));
     if (!w) json_decref(worst);
     return o;
 }

@@ -4,8 +4,11 @@
 // first-order part is 2 e sum(x_i - mean) = 0). Rounding the mean itself and each x_i - mean adds at most
 // u (|mean| + |d_i|) to every centred value d_i, independently: 2 sqrt(sum d_i^2 (|mean| + |d_i|)^2) to the sum of
 // squares.
-// A one-pass kernel, sum x^2 - n mean^2, errs by u n mean^2 and more: that is not covered, and must not be
-// (Chan, Golub, LeVeque, "Algorithms for computing the sample variance", The American Statistician 37, 1983).
+// Welford's mean after k values has been rounded k times, u |mean| each, and keeps what it erred by: m_k = m_(k-1) +
+// (x_k - m_(k-1)) / k makes k e_k = sum_j j r_j, so e_k is of size u |mean| sqrt(k / 3). Step k adds d_k^2 with an
+// error of 2 d_k e_k, independently: 2 u |mean| sqrt(sum d_k^2 k / 3) = 2 u |mean| sqrt(n sum d^2 / 6) in all. A
+// one-pass kernel, sum x^2 - n mean^2, errs by u n mean^2 and more: that is not covered, and must not be (Chan, Golub,
+// LeVeque, "Algorithms for computing the sample variance", The American Statistician 37, 1983).
 #include "oracle/oracle.h"
 
 static double mean_of(const kg_view *v, kg_line_t line, double *acc) {
@@ -29,7 +32,7 @@ kg_moments_t kg_moments(const kg_view *v, kg_line_t line) {
     }
     r.m2 = kg_sum_value(&s);
     const double u = v->desc.dtype == KG_F64 ? 0x1p-53 : 0x1p-24;
-    r.m2_acc =
-        kg_sum_acc(&s) + KG_LAMBDA * 2.0 * sqrt(kg_sum_value(&rounding)) + (double)line.n * r.mean_acc * r.mean_acc * u;
+    r.m2_acc = kg_sum_acc(&s) + KG_LAMBDA * 2.0 * sqrt(kg_sum_value(&rounding)) + kg_welford_acc(r.n, r.mean, r.m2) +
+               (double)line.n * r.mean_acc * r.mean_acc * u;
     return r;
 }

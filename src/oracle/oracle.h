@@ -77,11 +77,36 @@ kg_point kg_exp_point(double x);
 kg_point kg_relu_point(double x);  // NaN stays NaN, as in PyTorch
 
 // ---- sums ---------------------------------------------------------------------------------------
+// What roundings add up to that are not of mean zero: sum.c.
+typedef struct {
+    float s;         // the terms one by one in float32
+    double strayed;  // how far that was from the exact sum at most
+    double lost;     // sum of sign(t_k) |s_k| over the terms of a few last bits of s_k
+} kg_serial;
+// last_bit: the spacing of the accumulator's numbers over their size, at most.
+static inline double kg_lost(double term, double partial, double last_bit) {
+    const double s = fabs(partial);
+    return fabs(term) < 4 * last_bit * s ? copysign(s, term) : 0;
+}
+static inline void kg_serial_add(kg_serial *f, double term, double exact) {
+    f->s += (float)term;
+    f->lost += kg_lost(term, exact, 0x1p-23);
+    const double d = fabs((double)f->s - exact);
+    // Neither past float32's range nor among its denormals, where float64 sums do not follow.
+    if (d > f->strayed && d < 0x1p127 && fabs(exact) > 0x1p-100) f->strayed = d;
+}
+// From P = sum_k (s_k^2 + q_k); u is serial's.
+static inline double kg_acc_of(double partial, const kg_serial *serial, double u) {
+    const double walk = sqrt(partial);
+    return fmax(8 * walk, 4 * walk + 2 * serial->strayed / u) + fabs(serial->lost) / 4;
+}
+
 // A running sum with its error analysis (sum.c). Value by compensated summation, so right to fp64's last bit or so.
 typedef struct {
     double hi, lo;   // value = hi + lo
     double square;   // q: sum of squared terms
     double partial;  // sum over k of s_k^2 + q_k
+    kg_serial serial;
     double local2;   // sum of squared local errors of the terms
     double largest;  // max |term|
     int64_t n;
@@ -96,7 +121,8 @@ double kg_sum_value(const kg_sum_t *s);
 // In units of u: 2 * sqrt(sum of squared locals of the terms) + the largest of them: independent roundings add up
 // like a random walk (Higham & Mary 2019), and a short sum may have all of them on one side.
 double kg_sum_local(const kg_sum_t *s);
-// In units of u_acc: 8 * sqrt(sum_k (s_k^2 + q_k)): see sum.c. 0 for fewer than two terms.
+// In units of u_acc: 8 * sqrt(sum_k (s_k^2 + q_k)), or more where a serial sum strays further: see sum.c. 0 for fewer
+// than two terms.
 double kg_sum_acc(const kg_sum_t *s);
 
 // Running mean and centred sum of squares (Welford), for std, var and the norms; exact to fp64 roundings.
@@ -110,5 +136,9 @@ typedef struct {
 // m2_acc: the same for the centred sum of squares, for a two-pass (or Welford) kernel: sum's own error plus
 // what an error e of the mean and the rounding of x - mean add (n e^2 and 2 e |sum of centred| <= 0 to first order).
 kg_moments_t kg_moments(const kg_view *v, kg_line_t line);
+// What Welford's running mean adds to m2_acc: moments.c.
+static inline double kg_welford_acc(int64_t n, double mean, double m2) {
+    return 2 * KG_LAMBDA * fabs(mean) * sqrt((double)n / 6 * m2);
+}
 
 #endif

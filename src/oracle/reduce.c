@@ -94,20 +94,24 @@ static void add_exactly(kg_total *t, double x) {
 
 void kg_total_add(kg_total *t, const double *x, int64_t n) {
     double s = t->s, q = t->square, partial = t->partial, largest = t->largest;
+    kg_serial serial = t->serial;
     for (int64_t k = 0; k < n; k++) largest = fabs(x[k]) > largest ? fabs(x[k]) : largest;
     if (t->exact)
         for (int64_t k = 0; k < n; k++) {
             add_exactly(t, x[k]);
             q += x[k] * x[k];
             partial += t->s * t->s + q;
+            t->serial.strayed = fmax(t->serial.strayed, fabs(t->lo));
+            t->serial.lost += kg_lost(x[k], t->s, 0x1p-52);
         }
     else
         for (int64_t k = 0; k < n; k++) {
             s += x[k];
             q += x[k] * x[k];
             partial += s * s + q;
+            kg_serial_add(&serial, x[k], s);
         }
-    if (!t->exact) t->s = s;
+    if (!t->exact) t->s = s, t->serial = serial;
     t->square = q;
     t->partial = partial;
     t->largest = largest;
@@ -115,7 +119,10 @@ void kg_total_add(kg_total *t, const double *x, int64_t n) {
 }
 
 double kg_total_value(const kg_total *t) { return t->s + t->lo; }
-double kg_total_acc(const kg_total *t) { return t->n < 2 ? 0 : 8 * sqrt(t->partial); }
+double kg_total_acc(const kg_total *t) {
+    // Of float64 terms, t->s is the serial sum itself, and t->lo what it is off by.
+    return t->n < 2 ? 0 : kg_acc_of(t->partial, &t->serial, t->exact ? 0x1p-53 : 0x1p-24);
+}
 double kg_total_local(const kg_total *t) { return 2 * sqrt(t->square) + t->largest; }
 
 static void total_chunk(const double *x, int64_t n, void *ctx) { kg_total_add(ctx, x, n); }
@@ -155,7 +162,7 @@ kg_spread kg_group_spread(const kg_view *v, const kg_groups *g, int64_t line) {
     kg_group_each(v, g, line, deviation_chunk, &d);
     r.m2 = kg_total_value(&d.squares);
     r.rounding = sqrt(d.rounding2);
-    r.m2_acc = kg_total_acc(&d.squares) + 2 * KG_LAMBDA * r.rounding;
+    r.m2_acc = kg_total_acc(&d.squares) + 2 * KG_LAMBDA * r.rounding + kg_welford_acc(r.n, r.mean, r.m2);
     return r;
 }
 

@@ -30,6 +30,7 @@ void kg_group_each(const kg_view *v, const kg_groups *g, int64_t line, kg_chunk_
 typedef struct {
     bool exact;
     double s, lo, square, partial, largest;
+    kg_serial serial;
     int64_t n;
 } kg_total;
 void kg_total_add(kg_total *t, const double *x, int64_t n);

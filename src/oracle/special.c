@@ -1,5 +1,6 @@
 #include "oracle/special.h"
 
+#include <float.h>
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_sf.h>
 #include <pthread.h>
@@ -11,11 +12,19 @@ static void quiet(void) {
     pthread_once(&once, do_not_abort);
 }
 
+// A condition may overflow where the value does not: near the largest float64 it is the latter.
+static kg_point conditioned(double value, double condition) {
+    if (!isfinite(value) || isnan(condition)) return kg_point_exact(value);
+    kg_point p = kg_point_make(value, condition);
+    p.local = fmin(p.local, DBL_MAX);
+    return p;
+}
+
 // `error`: what the reference itself may err by.
 static kg_point point(double value, double condition, double error, kg_dtype out) {
-    if (!isfinite(value) || !isfinite(condition)) return kg_point_exact(value);
-    kg_point p = kg_point_make(value, condition);
-    if (out == KG_F64) p.local += 0x1p53 * error;
+    kg_point p = conditioned(value, condition);
+    if (!isfinite(value)) return p;
+    if (out == KG_F64) p.local = fmin(p.local + 0x1p53 * error, DBL_MAX);
     return p;
 }
 
@@ -174,10 +183,10 @@ kg_point kg_airy_ai_point(double x, kg_dtype out) {
     gsl_sf_airy_Ai_e(x, GSL_PREC_DOUBLE, &ai);
     gsl_sf_airy_Ai_deriv_e(x, GSL_PREC_DOUBLE, &slope);
     if (x < 0) return point(ai.val, x * hypot(slope.val, sqrt(-x) * ai.val), ai.err, out);
-    // Up to 2 or so kernels subtract the two Maclaurin series (DLMF 9.4.1), c1 f = (Bi / sqrt 3 + Ai) / 2 each or so.
+    // Up to 2 or so kernels subtract the two Maclaurin series (DLMF 9.4.1), whose sum is Bi / sqrt 3 (DLMF 9.4.3).
     gsl_sf_result bi = {0};
     if (x < 2.5) gsl_sf_airy_Bi_e(x, GSL_PREC_DOUBLE, &bi);
-    return point(ai.val, fabs(x * slope.val) + bi.val / 4, ai.err, out);
+    return point(ai.val, fabs(x * slope.val) + bi.val / sqrt(3), ai.err, out);
 }
 
 // ---- polynomials ------------------------------------------------------------------------------------------
@@ -195,7 +204,6 @@ kg_point kg_chebyshev_t_point(double x, double n) {
         u = u_next;
     }
     const double value = (double)t, condition = fabs(x) * (double)degree * fabs((double)u_before);
-    if (!isfinite(value) || !isfinite(condition)) return kg_point_exact(value);
     const double phase = fabs(x) < 1 ? (double)degree * (acos(x) + 1) : 0;
-    return kg_point_make(value, condition + phase);
+    return conditioned(value, condition + phase);
 }

@@ -262,12 +262,44 @@ static int complete(const kg_task *t, kg_case *c, kg_error *err) {
     return 0;
 }
 
+static kg_dtype widened(kg_dtype t) { return kg_dtype_is_complex(t) ? KG_C128 : kg_dtype_is_float(t) ? KG_F64 : t; }
+
+// Every floating input and dtype argument as float64; names given by the task are of other dtypes. out= is of the
+// result's dtype.
+static int widen(const kg_task *t, kg_case *c) {
+    for (int i = 0; i < c->n_args; i++) {
+        kg_arg *a = &c->args[i];
+        if (a->kind == KG_P_TENSOR && t->params[i].role != KG_OUT_ARG) a->tensor.dtype = widened(a->tensor.dtype);
+        if (a->kind == KG_P_DTYPE && a->s) a->s = kg_dtype_name(widened((kg_dtype)kg_dtype_parse(a->s)));
+    }
+    if (t->infer(t, c)) return -1;
+    for (int i = 0; i < c->n_args; i++)
+        if (t->params[i].role == KG_OUT_ARG && kg_dtype_is_float(kg_dtype_part(c->args[i].tensor.dtype)))
+            c->args[i].tensor.dtype = c->outs[0].dtype;
+    free(c->name);
+    c->name = NULL;
+    return 0;
+}
+
+// Cases that the task does not have in float64 are left out.
+static void widen_all(kg_cases *b) {
+    size_t kept = 0;
+    for (size_t i = 0; i < b->n; i++) {
+        kg_case c = b->items[i];
+        if (widen(b->task, &c) == 0) b->items[kept++] = c;
+        else free(c.name);
+    }
+    b->n = kept;
+}
+
 int kg_task_cases(const kg_task *t, kg_case_level level, kg_cases *out, kg_error *err) {
-    *out = (kg_cases){.task = t, .level = level};
+    const bool wide = level == KG_CASES_FLOAT64;
+    *out = (kg_cases){.task = t, .level = wide ? KG_CASES_FULL : level};
     if (t->cases(out)) {
         kg_cases_free(out);
         return kg_fail(err, KG_ERR_INTERNAL, "task %s: cannot make its cases", t->name);
     }
+    if (wide) widen_all(out);
     for (size_t i = 0; i < out->n; i++) {
         kg_case *c = &out->items[i];
         if (!c->name) c->name = case_name(t, c);

@@ -1,5 +1,6 @@
 #include "task/division.h"
 
+#include <float.h>
 #include <string.h>
 
 kg_rounding kg_rounding_of(const kg_arg *mode) {
@@ -28,5 +29,6 @@ kg_point kg_quotient(double a, double b, const kg_division *d) {
     if (fabs(b) < 0x1p-126) return (kg_point){rounded(q, d->rounding), INFINITY};
     const double error = 4 * u * fabs(q);
     const double low = rounded(q - error, d->rounding), high = rounded(q + error, d->rounding);
-    return (kg_point){0.5 * (low + high), 0.5 * (high - low) / u};
+    // Near the largest float64 neither the sum nor the quotient by u may overflow.
+    return (kg_point){0.5 * low + 0.5 * high, fmin(0.5 * (high - low) / u, DBL_MAX)};
 }

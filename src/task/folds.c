@@ -164,7 +164,8 @@ void kg_deviation_put(const kg_deviation *s, int64_t correction, kg_ref *ref, si
         return;
     }
     const double mean_acc = kg_total_acc(&s->y) / n + fabs(s->centre + shift);
-    const double m2_acc = kg_total_acc(&s->square) + 2 * KG_LAMBDA * sqrt(s->rounding2) + 2 * s->acc;
+    const double m2_acc = kg_total_acc(&s->square) + 2 * KG_LAMBDA * sqrt(s->rounding2) +
+                          kg_welford_acc(s->y.n, s->centre + shift, fmax(0, m2)) + 2 * s->acc;
     const double dv = (m2_acc + n * mean_acc * mean_acc * u) / dof;
     if (sd > 0)
         kg_ref_put(ref, k, kg_is_half(to), sd, KG_LAMBDA * sd + s->local / (sd * dof), sd + s->stored / (sd * dof),

@@ -66,7 +66,13 @@ typedef struct {
 } kg_arg;
 
 // ---- cases --------------------------------------------------------------------------------------
-typedef enum { KG_CASES_QUICK, KG_CASES_FULL, KG_TIMED_CPU, KG_TIMED_CUDA } kg_case_level;
+typedef enum {
+    KG_CASES_QUICK,
+    KG_CASES_FULL,
+    KG_TIMED_CPU,
+    KG_TIMED_CUDA,
+    KG_CASES_FLOAT64  // the full cases with every floating tensor in float64; a task's cases() never sees it
+} kg_case_level;
 
 typedef struct {
     char *name;  // unique in the task, readable: "f32[3,17] dim=-1"; owned

@@ -131,7 +131,7 @@ class Usage(Cli):
             ("--jobs", "0"): "--jobs 0", ("--jobs", "two"): "whole number", ("--seed", "-1"): "--seed",
             ("--seed", "99999999999999999999"): "--seed", ("--timeout", "0"): "--timeout", ("--timeout", "nan"): "number",
             ("--lre-min", "x"): "--lre-min", ("--util-min", "1.5"): "--util-min", ("--util-min", "disk=1"): "memory=",
-            ("--format", "xml"): "junit", ("--cases", "all"): "quick or full", ("--cache", "warm"): "cold or hot",
+            ("--format", "xml"): "junit", ("--cases", "all"): "quick, full or float64", ("--cache", "warm"): "cold or hot",
             ("--device", "gpu"): "cuda:N", ("--device", "cpu:1"): "cuda:N", ("--baseline", "magic"): "torch-eager",
             ("--lang", "rust"): "triton", ("--task", "relu2"): "did you mean relu", ("--task", ""): "empty",
             ("--frob",): "--frob", ("--seed",): "needs a value", ("-x",): "-x", ("--require", "slow"): "--require",
@@ -206,7 +206,9 @@ class Usage(Cli):
         self.write("relu.c", RIGHT)
         ids = [self.judge("relu.c")[0][0]["id"] for _ in range(2)]
         self.refused("results", "diff", *ids, "-f", "json", says="--format json")
-        self.assertEqual(json.loads(self.kgate("task", "show", "relu", "-f", "json").stdout)["task"], "relu")
+        shown = json.loads(self.kgate("task", "show", "relu", "-f", "json").stdout)
+        self.assertEqual((shown["task"], shown["torch_baseline"]), ("relu", "F.relu"))
+        self.assertEqual(shown["cases"]["float64"][0], "f64[3]")
         self.refused("task", "show", "relu", "-f", "csv", says="--format csv")
         self.refused("task", "new", "relu", "--lang", "c", "-f", "json", "-o", "new.c", says="--format json")
 
@@ -501,6 +503,14 @@ class Verdicts(Cli):
         self.assertEqual(again["correctness"]["cases"], 1)
         self.assertEqual(again["correctness"]["worst"]["case"], worst["case"])
         self.assertEqual(again["correctness"]["why"], record["correctness"]["why"])
+
+    def test_every_wrong_case_is_in_the_record(self):
+        self.write("wrong.c", WRONG)
+        correctness = self.judge("--cases", "float64", "wrong.c")[0][0]["correctness"]
+        self.assertEqual(len(correctness["wrong"]), correctness["failed"])
+        self.assertIn(correctness["worst"]["case"], [w["case"] for w in correctness["wrong"]])
+        self.assertTrue(all(w["case"].startswith(("f64[", "i")) and w["why"] for w in correctness["wrong"]))
+        self.assertIn("--cases float64", correctness["worst"]["replay"])
 
 
 class Formats(Cli):

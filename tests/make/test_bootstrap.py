@@ -56,6 +56,10 @@ class Bootstrap(unittest.TestCase):
         self.assertIn("libsqlite3-dev", line)
         self.assertNotIn("clang-tidy", line)
         self.assertIn("clang-tidy-14", self.run_it(1000, "test").stderr)
+        self.assertNotIn("python3-torch", line)
+        self.assertIn("python3-torch", self.run_it(1000, "crosscheck").stderr)
+        self.touch("usr/lib/python3/dist-packages/torch/__init__.py")
+        self.assertNotIn("python3-torch", self.run_it(1000, "crosscheck").stderr)
 
     def test_root_updates_the_lists_only_when_there_are_none(self):
         self.assertEqual(self.run_it(0).returncode, 0)

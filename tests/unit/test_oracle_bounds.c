@@ -1,4 +1,5 @@
 // The error bounds hold honest float32 kernels and reject dishonest ones: sums, moments, activations.
+#include <float.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,6 +10,8 @@
 #include <cmocka.h>
 
 #include "oracle/oracle.h"
+#include "oracle/special.h"
+#include "task/division.h"
 
 static const double u32 = 0x1p-24;
 
@@ -73,6 +76,82 @@ static void honest_sums_pass(void **state) {
         assert_true(fabs(half_inputs - kg_sum_value(&s)) <= coarse);
     }
     free(v);
+}
+
+// 2^-25 is below half of 1's last bit, so that 100 of them are lost: 50 u. s_k and q_k are 1 to within 1e-5.
+static void lost_terms_by_hand(void **state) {
+    (void)state;
+    kg_sum_t s = {0};
+    kg_sum_add(&s, 1);
+    for (int i = 0; i < 100; i++) kg_sum_add(&s, 0x1p-25);
+    assert_true(fabs(kg_sum_acc(&s) - (4 * sqrt(2 * 101) + 2 * 50 + 100.0 / 4)) < 1e-3);
+    kg_sum_t few = {0};  // at most u / 2, and as much to both sides: a walk
+    kg_sum_add(&few, 1);
+    for (int i = 0; i < 4; i++) kg_sum_add(&few, i % 2 ? -0x1p-25 : 0x1p-25);
+    assert_true(fabs(kg_sum_acc(&few) - 8 * sqrt(2 * 5)) < 1e-3);
+}
+
+// One by one in float32, squares below the last bit of their sum are lost: no zero-mean error, and honest.
+static void a_million_squares_pass(void **state) {
+    (void)state;
+    enum { N = 1 << 20 };
+    float *v = malloc(N * sizeof *v);
+    const kg_fill f = {KG_FILL_NORMAL, 0, 2};
+    kg_fill_range(&f, KG_F32, 3, 0, N, v);
+    kg_sum_t s = {0};
+    float serial = 0;
+    for (int i = 0; i < N; i++) {
+        kg_dot_add(&s, v[i], v[i]);
+        serial += v[i] * v[i];
+    }
+    const double value = kg_sum_value(&s), rest = value + kg_sum_local(&s);
+    assert_true(value - serial > u32 * (rest + 8 * sqrt(s.partial)));
+    assert_true(value - serial <= u32 * (rest + kg_sum_acc(&s)));
+    assert_true(u32 * kg_sum_acc(&s) < 0.005 * value);
+    free(v);
+}
+
+// A running mean is rounded n times, and every square feels it: no float32 case shows that, where n e^2 is larger.
+static void welford_passes_in_double(void **state) {
+    (void)state;
+    enum { N = 4096 };
+    static double v[N];
+    const kg_fill f = {KG_FILL_NORMAL, 10000, 1};
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        kg_fill_range(&f, KG_F64, seed, 0, N, v);
+        const kg_view view = {.desc = kg_tensor_contiguous(KG_F64, 1, (int64_t[]){N}), .data = v};
+        const kg_moments_t m = kg_moments(&view, (kg_line_t){0, 1, N});
+        double mean = 0, m2 = 0, sum = 0, square = 0;
+        for (int i = 0; i < N; i++) {
+            const double d = v[i] - mean;
+            mean += d / (i + 1);
+            m2 += d * (v[i] - mean);
+            sum += v[i], square += v[i] * v[i];
+        }
+        const double bound = 0x1p-53 * (2 * m.m2 + m.m2_acc);
+        assert_true(fabs(m2 - m.m2) <= bound);
+        assert_true(bound < 1e-9 * m.m2);
+        assert_true(fabs(square - sum * (sum / N) - m.m2) > bound);
+    }
+}
+
+// Near the largest double a condition overflows before the value does: it is no less for that.
+static void conditions_may_overflow(void **state) {
+    (void)state;
+    const kg_point i0 = kg_i0_point(709, KG_F64);
+    assert_true(fabs(i0.value / 1.231547706701654e306 - 1) < 1e-12);  // mpmath.besseli(0, 709)
+    assert_true(i0.local == DBL_MAX);
+    const kg_division cut = {KG_DIV_TRUNC, KG_F64};
+    const kg_point q = kg_quotient(-DBL_MAX, 1.0625, &cut);
+    assert_true(fabs(q.value / (-DBL_MAX / 1.0625) - 1) < 1e-15 && q.local == DBL_MAX);
+}
+
+// By mpmath: Ai(2) is the difference of two numbers whose sum is Bi(2) / sqrt(3); then 2 |Ai'(2)|, and Ai(2) itself.
+static void airy_counts_both_series(void **state) {
+    (void)state;
+    const kg_point p = kg_airy_ai_point(2, KG_F32);
+    assert_true(fabs(p.value - 0.034924130423274379) < 1e-16);
+    assert_true(fabs(p.local - KG_LAMBDA * (1.904156036050381 + 0.106180768867307 + 0.034924130423274)) < 1e-9);
 }
 
 // Centred sum of squares of n values around `mean`: two passes in float are honest, one pass is not.
@@ -164,6 +243,11 @@ int main(void) {
         cmocka_unit_test(sum_by_hand),
         cmocka_unit_test(sums_are_exact_beyond_double),
         cmocka_unit_test(honest_sums_pass),
+        cmocka_unit_test(lost_terms_by_hand),
+        cmocka_unit_test(a_million_squares_pass),
+        cmocka_unit_test(welford_passes_in_double),
+        cmocka_unit_test(conditions_may_overflow),
+        cmocka_unit_test(airy_counts_both_series),
         cmocka_unit_test(two_passes_pass_and_one_fails),
         cmocka_unit_test(activations_hold_float_kernels),
         cmocka_unit_test(gelu_forms_differ_in_float),

@@ -102,6 +102,33 @@ static void every_level_has_cases(void **state) {
         for (int l = KG_CASES_QUICK; l <= KG_TIMED_CUDA; l++) check_level(kg_task_at(i), (kg_case_level)l);
 }
 
+// An input is float64, if anything; out= is what the result is.
+static bool is_float64(const kg_param *p, const kg_case *c, const kg_arg *a) {
+    const kg_dtype t = kg_dtype_part(a->tensor.dtype);
+    if (a->absent || p->kind != KG_P_TENSOR || !kg_dtype_is_float(t)) return true;
+    return p->role == KG_OUT_ARG ? a->tensor.dtype == c->outs[0].dtype : t == KG_F64;
+}
+
+static void float64_cases_are_the_full_ones(void **state) {
+    (void)state;
+    for (size_t i = 0; i < kg_task_count(); i++) {
+        const kg_task *t = kg_task_at(i);
+        kg_cases full, wide;
+        assert_int_equal(kg_task_cases(t, KG_CASES_FULL, &full, NULL), 0);
+        assert_int_equal(kg_task_cases(t, KG_CASES_FLOAT64, &wide, NULL), 0);
+        assert_true(wide.n <= full.n);
+        for (size_t k = 0; k < wide.n; k++) {
+            const kg_case *c = &wide.items[k];
+            for (int a = 0; a < c->n_args; a++)
+                if (!is_float64(&t->params[a], c, &c->args[a]))
+                    fail_msg("%s \"%s\": %s is not float64", t->name, c->name, t->params[a].name);
+        }
+        if (strcmp(t->name, "softmax") == 0) assert_string_equal(wide.items[0].name, "f64[1,1] dim=1");
+        kg_cases_free(&full);
+        kg_cases_free(&wide);
+    }
+}
+
 static void every_task_says_what_it_is(void **state) {
     (void)state;
     for (size_t i = 0; i < kg_task_count(); i++) {
@@ -170,6 +197,7 @@ int main(void) {
         cmocka_unit_test(a_name_of_two_suites_is_kbxs),
         cmocka_unit_test(prototypes_are_c),
         cmocka_unit_test(every_level_has_cases),
+        cmocka_unit_test(float64_cases_are_the_full_ones),
         cmocka_unit_test(every_task_says_what_it_is),
         cmocka_unit_test(types_promote_as_pytorchs),
         cmocka_unit_test(strided_descriptions),

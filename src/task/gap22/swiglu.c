@@ -78,8 +78,8 @@ static int oracle(const kg_call *call, kg_ref *ref) {
     for (size_t k = 0; k < ref->n; k++) {
         const int64_t at = ref->index[k] / n * 2 * n + ref->index[k] % n;
         const double x = kg_at(&xy, at), y = kg_at(&xy, at + n), s = kg_sigmoid(x), v = x * s * y;
-        const double condition = fabs(x * y * s * (1 + x * (1 - s)));
-        if (isfinite(v) && isfinite(condition))
+        const double condition = fabs(v * (1 + x * (1 - s)));  // not x y first, which may overflow
+        if (isfinite(v))
             kg_ref_put(ref, k, half, v, KG_LAMBDA * (condition + fabs(v)), 2 * fabs(v) + fabs(y) * least, 0);
         else kg_ref_put(ref, k, false, v, 0, 0, 0);
     }

@@ -47,6 +47,7 @@ static int cases(kg_cases *b) {
     in_mode(b, "trunc");
     in_mode(b, "floor");
     rounded(b, KG_F32, "trunc", KG_SPECIALS(0, 5), KG_NORMAL(0.5, 1));
+    if (b->level == KG_CASES_FULL) rounded(b, KG_F64, "trunc", KG_SPECIALS(0, 5), KG_NORMAL(0.5, 1));
     rounded(b, KG_F32, "trunc", KG_NORMAL(0, 5), KG_INTEGERS(0, 0));
     kg_set_none(rounded(b, KG_F32, "trunc", KG_NORMAL(0, 5), KG_NORMAL(0.5, 1)), b->task, "rounding_mode");
     return 0;

@@ -1,0 +1,8 @@
+/* kgate: task=mul_bf16 */
+#include <kgate/kernel.h>
+
+int mul_bf16(const DLTensor *input, const DLTensor *other, DLTensor *out) {
+    for (int64_t i = 0; i < kg_elements(out); i++)
+        kg_put(out, i, kg_get_broadcast(input, out, i) * kg_get_broadcast(other, out, i));
+    return 0;
+}

@@ -1,0 +1,7 @@
+/* kgate: task=reciprocal */
+#include <kgate/kernel.h>
+
+int reciprocal(const DLTensor *input, DLTensor *out) {
+    for (int64_t i = 0; i < kg_elements(out); i++) kg_put(out, i, 1 / kg_get(input, i));
+    return 0;
+}
