@@ -131,6 +131,8 @@ typedef enum {
     KG_FILL_SPECIALS,  // normal(a, b), one in 8 replaced by NaN, +-inf, +-0, denormals, +-max in turn
     KG_FILL_LOGSCALE,  // sign * 2^uniform(a, b): magnitudes across many octaves
     KG_FILL_TIES,      // small integers 0..3: many equal values
+    KG_FILL_SHUFFLE,   // integers 0..a-1 in random order along lines of stride b: any a in a row are distinct
+    KG_FILL_CHOICE,    // 1 for exactly b of every a elements of the storage, at random places, else 0
     KG_FILL_POISON     // pattern that no honest kernel leaves: signalling NaN for floats, 0xA5 bytes otherwise
 } kg_fill_kind;
 

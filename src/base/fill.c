@@ -18,13 +18,21 @@
 //   LOGSCALE  the float with sign bit w1 >> 31, exponent a + ((uint64)w0 * (b - a) >> 32), fraction bits
 //             w1 & 0x7fffff; a, b integers, -126 <= a < b <= 128
 //   TIES      w0 & 3
+//   SHUFFLE   P((i / b) mod a; i mod b, a), 1 <= a <= 2^31; b the stride of the lines. Neighbours on a line are
+//             distinct, up to a of them, also where a line of another length ends and the next one begins.
+//   CHOICE    P(i mod a; i / a, a) < b, 1 <= a <= 2^31
+//             P(x; line, a) is a permutation of 0..a-1. Of w bits, w the least with a <= 2^w, four rounds
+//                 x = (x * (k[r] | 1) + (k[r] >> 7)) mod 2^w,  x = x ^ (x >> (w + 1) / 2)
+//             permute 0..2^w - 1 (an odd factor, a shift by at least half the bits); they are applied until x < a.
+//             k is Philox of key = seed, counter = line, the high 64 bits 1.
 //   SPECIALS  NORMAL's value; in float dtypes replaced where (i + (seed >> 32)) mod 8 == 0 (uint64) by entry
 //             ((i >> 3) + (seed & 0xffffffff)) mod 9 of the dtype's bit patterns in `specials` below:
 //             NaN, inf, -inf, 0, -0, least denormal, -(largest denormal), max, -max
 //   POISON    the bit pattern of `poison` below: a signalling NaN; bytes 0xA5 in other dtypes
 //
 // The value is then rounded to the dtype: to nearest even (floats); to the nearest integer, ties to even, clamped
-// (integers; NaN gives 0); != 0 (bool). All values but INT's and CONST's are floats; those are doubles.
+// (integers; NaN gives 0); != 0 (bool). All values but INT's, CONST's, SHUFFLE's and CHOICE's are floats; those are
+// doubles.
 #include <math.h>
 #include <string.h>
 
@@ -211,6 +219,48 @@ static void store_floats(kg_dtype t, void *data, int64_t at, const float *v, int
     }
 }
 
+// ---- permutations -----------------------------------------------------------------------------------
+typedef struct {
+    uint32_t a, b, mask, shift;
+    uint64_t seed, line;
+    bool keyed;  // key is line's
+    kg_philox key;
+} shuffler;
+
+static shuffler shuffler_of(const kg_fill *f, uint64_t seed) {
+    shuffler s = {.a = (uint32_t)f->a, .b = (uint32_t)f->b, .seed = seed};
+    const int w = s.a > 1 ? 32 - __builtin_clz(s.a - 1) : 0;
+    s.mask = (uint32_t)(((uint64_t)1 << w) - 1);
+    s.shift = (uint32_t)(w + 1) / 2;
+    return s;
+}
+
+static uint32_t permuted(shuffler *s, uint32_t x, uint64_t line) {
+    if (!s->keyed || s->line != line) {
+        s->line = line;
+        s->key = kg_philox4x32(s->seed, line, 1);
+        s->keyed = true;
+    }
+    do
+        for (int r = 0; r < 4; r++) {
+            x = (x * (s->key.v[r] | 1u) + (s->key.v[r] >> 7)) & s->mask;
+            x ^= x >> s->shift;
+        }
+    while (x >= s->a);
+    return x;
+}
+
+// Element i of a SHUFFLE or CHOICE.
+static double placed(kg_fill_kind kind, shuffler *s, uint64_t i) {
+    if (kind == KG_FILL_SHUFFLE) return permuted(s, (uint32_t)(i / s->b % s->a), i % s->b);
+    return permuted(s, (uint32_t)(i % s->a), i / s->a) < s->b;
+}
+
+static void fill_placed(const kg_fill *f, kg_dtype t, uint64_t seed, int64_t first, int64_t count, void *data) {
+    shuffler s = shuffler_of(f, seed);
+    for (int64_t i = 0; i < count; i++) kg_store(t, data, i, placed(f->kind, &s, (uint64_t)(first + i)));
+}
+
 static double int_of(const kg_fill *f, uint32_t w0) {
     const uint64_t n = (uint64_t)(f->b - f->a) + 1;
     return f->a + (double)((uint64_t)w0 * n >> 32);
@@ -287,6 +337,8 @@ void kg_fill_range(const kg_fill *f, kg_dtype t, uint64_t seed, int64_t first, i
     case KG_FILL_ZERO: memset(data, 0, (size_t)count * kg_dtype_size(t)); return;
     case KG_FILL_POISON: repeat(t, &(uint64_t){poison_of(t)}, count, data); return;
     case KG_FILL_CONST: fill_const(t, f->a, count, data); return;
+    case KG_FILL_SHUFFLE:
+    case KG_FILL_CHOICE: fill_placed(f, t, seed, first, count, data); return;
     default: fill_drawn(f, t, seed, first, count, data); break;
     }
     uint64_t bits;
@@ -298,6 +350,10 @@ void kg_fill_range(const kg_fill *f, kg_dtype t, uint64_t seed, int64_t first, i
 double kg_fill_value(const kg_fill *f, kg_dtype t, uint64_t seed, int64_t index) {
     if (f->kind == KG_FILL_ZERO) return 0;
     if (f->kind == KG_FILL_CONST) return f->a;
+    if (f->kind == KG_FILL_SHUFFLE || f->kind == KG_FILL_CHOICE) {
+        shuffler s = shuffler_of(f, seed);
+        return placed(f->kind, &s, (uint64_t)index);
+    }
     if (f->kind == KG_FILL_POISON) return kg_load(t, &(uint64_t){poison_of(t)}, 0);
     uint64_t bits;
     if (f->kind == KG_FILL_SPECIALS && special_at(t, seed, index, &bits)) return kg_load(t, &bits, 0);

@@ -81,5 +81,8 @@ typedef struct {
 int kg_softmax_cache_make(kg_softmax_cache *c, size_t outputs);  // -1: no memory
 const kg_softmax *kg_softmax_cached(kg_softmax_cache *c, const kg_view *v, const kg_groups *g, int64_t line);
 void kg_softmax_cache_free(kg_softmax_cache *c);
+// ref[k] = log softmax of an element x of the line. log S errs by S's relative error: that of exp (KG_LAMBDA), of the
+// x - m in it on average, and of the sum. x - m rounds, and so does m + log S in kernels that keep it.
+void kg_log_softmax_put(kg_ref *ref, size_t k, bool half, const kg_softmax *s, double x);
 
 #endif

@@ -55,3 +55,11 @@ const kg_softmax *kg_softmax_cached(kg_softmax_cache *c, const kg_view *v, const
 }
 
 void kg_softmax_cache_free(kg_softmax_cache *c) { free(c->line); }
+
+void kg_log_softmax_put(kg_ref *ref, size_t k, bool half, const kg_softmax *s, double x) {
+    const double log_sum = log(s->sum), v = (x - s->largest) - log_sum;
+    if (isfinite(v))
+        kg_ref_put(ref, k, half, v, KG_LAMBDA + 2 * s->spread + 2 * (fabs(x) + fabs(s->largest) + fabs(log_sum)),
+                   fabs(v), s->sum_acc / s->sum);
+    else kg_ref_put(ref, k, false, v, 0, 0, 0);
+}

@@ -173,6 +173,7 @@ static const char *fill_word(kg_fill_kind k) {
     case KG_FILL_SPECIALS: return "specials";
     case KG_FILL_LOGSCALE: return "logscale";
     case KG_FILL_TIES: return "ties";
+    case KG_FILL_SHUFFLE: return "distinct";
     default: return NULL;
     }
 }
@@ -185,6 +186,7 @@ static void add_tensor_name(kg_text *out, const kg_arg *a) {
     kg_tensor_describe(&a->tensor, out);
     const char *word = fill_word(a->fill.kind);
     if (word) kg_text_add(out, " %s", word);
+    if (a->fill.kind == KG_FILL_CHOICE) kg_text_add(out, " %g true", a->fill.b);
     if (a->fill.kind == KG_FILL_NORMAL && (a->fill.a >= 100 || a->fill.a <= -100))
         kg_text_add(out, " mean %g", a->fill.a);
 }

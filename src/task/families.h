@@ -13,6 +13,11 @@
 #define KG_SPECIALS(mean, deviation) ((kg_fill){KG_FILL_SPECIALS, (mean), (deviation)})
 #define KG_LOGSCALE(low, high)       ((kg_fill){KG_FILL_LOGSCALE, (low), (high)})
 
+// n elements of which exactly `chosen` are 1: bool masks whose number of true elements is known.
+#define KG_CHOICE(n, chosen) ((kg_fill){KG_FILL_CHOICE, (double)(n), (double)(chosen)})
+// 0..range-1 along lines of this stride: no two of `range` neighbours on a line are equal.
+#define KG_SHUFFLE(range, stride) ((kg_fill){KG_FILL_SHUFFLE, (double)(range), (double)(stride)})
+
 // ---- strides --------------------------------------------------------------------------------------
 // A tensor whose dimensions i and j are swapped in memory (as x.transpose(i, j) of a contiguous one).
 kg_tensor kg_tensor_transposed(kg_dtype t, int ndim, const int64_t *shape, int i, int j);

@@ -87,19 +87,22 @@ typedef struct {
     bool tanh_form;
 } options;
 
-static kg_point sum_at(const double *x, const void *ctx) {
-    const double scaled = ((const options *)ctx)->factor * x[1];
-    return kg_point_make(x[0] + scaled, fabs(x[0]) + fabs(scaled));
+static kg_point sum_of(double input, double scaled) {
+    return kg_point_make(input + scaled, fabs(input) + fabs(scaled));
 }
+static kg_point sum_at(const double *x, const void *ctx) { return sum_of(x[0], ((const options *)ctx)->factor * x[1]); }
 
 // gelu' = Phi + x phi; the tanh form's differs by less than a hundredth.
-static kg_point gelu_at(const double *x, const void *ctx) {
-    const options *o = ctx;
-    const kg_point z = sum_at(x, ctx);
-    kg_point p = kg_gelu_point(z.value, o->tanh_form);
+kg_point kg_scaled_gelu_point(double input, double other, double factor, bool tanh_form) {
+    const kg_point z = sum_of(input, factor * other);
+    kg_point p = kg_gelu_point(z.value, tanh_form);
     const double slope = fabs(kg_normal_cdf(z.value) + z.value * kg_normal_pdf(z.value));
     if (isfinite(p.value) && isfinite(z.value)) p.local += z.local * (slope + (fabs(z.value) < 6 ? 0.01 : 0));
     return p;
+}
+static kg_point gelu_at(const double *x, const void *ctx) {
+    const options *o = ctx;
+    return kg_scaled_gelu_point(x[0], x[1], o->factor, o->tanh_form);
 }
 
 static options options_of(const kg_call *call, double sign) {

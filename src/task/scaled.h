@@ -15,6 +15,8 @@ int kg_scaled_gelu_infer(const kg_task *t, kg_case *c);
 int kg_scaled_oracle(const kg_call *call, kg_ref *ref, double sign);
 // The sum rounds on the way: its condition times |gelu'| is added to GELU's own.
 int kg_scaled_gelu_oracle(const kg_call *call, kg_ref *ref, double sign);
+// GELU of input + factor * other.
+kg_point kg_scaled_gelu_point(double input, double other, double factor, bool tanh_form);
 void kg_scaled_work(const kg_task *t, const kg_case *c, kg_work *w);
 void kg_scaled_gelu_work(const kg_task *t, const kg_case *c, kg_work *w);
 

@@ -188,6 +188,11 @@ static const struct {
     {{KG_FILL_LOGSCALE, -30, 30}, "logscale(-30,30)"},
     {{KG_FILL_LOGSCALE, -126, 128}, "logscale(-126,128)"},
     {{KG_FILL_TIES, 0, 0}, "ties"},
+    {{KG_FILL_SHUFFLE, 1000, 1}, "shuffle(1000)"},
+    {{KG_FILL_SHUFFLE, 131, 33}, "shuffle(131), stride 33"},
+    {{KG_FILL_SHUFFLE, 2147483648.0, 1}, "shuffle(2^31)"},
+    {{KG_FILL_CHOICE, 100003, 50000}, "choice(50000 of 100003)"},
+    {{KG_FILL_CHOICE, 7, 3}, "choice(3 of 7)"},
     {{KG_FILL_POISON, 0, 0}, "poison"},
 };
 

@@ -38,7 +38,8 @@ static void philox_known_answers(void **state) {
 static const kg_fill kinds[] = {
     {KG_FILL_ZERO, 0, 0},         {KG_FILL_CONST, 1.5, 0},    {KG_FILL_NORMAL, 0.5, 2},   {KG_FILL_UNIFORM, -1, 3},
     {KG_FILL_INT, -5, 9},         {KG_FILL_OUTLIERS, 0.1, 1}, {KG_FILL_SPECIALS, 0.3, 2}, {KG_FILL_LOGSCALE, -30, 20},
-    {KG_FILL_LOGSCALE, -126, -1}, {KG_FILL_TIES, 0, 0},       {KG_FILL_POISON, 0, 0},
+    {KG_FILL_LOGSCALE, -126, -1}, {KG_FILL_TIES, 0, 0},       {KG_FILL_POISON, 0, 0},     {KG_FILL_SHUFFLE, 37, 5},
+    {KG_FILL_SHUFFLE, 1000, 1},   {KG_FILL_CHOICE, 100, 37},  {KG_FILL_CHOICE, 1, 1},     {KG_FILL_CHOICE, 1507, 0},
 };
 
 // A start inside an odd block must give the same elements: the judge fills and checks in pieces.
@@ -124,6 +125,51 @@ static void kinds_keep_their_ranges(void **state) {
     assert_int_equal(most, 2);
 }
 
+// Every value once in every full turn of a line; any `a` neighbours distinct; lines and seeds in orders of their own.
+static void shuffles_are_permutations(void **state) {
+    (void)state;
+    static const int64_t ranges[] = {1, 2, 3, 5, 64, 100, 4097};
+    static int32_t v[3 * 4097 * 2], other[3 * 4097 * 2];
+    for (size_t k = 0; k < sizeof ranges / sizeof *ranges; k++)
+        for (int64_t stride = 1; stride <= 2; stride++) {
+            const int64_t a = ranges[k];
+            const kg_fill f = {KG_FILL_SHUFFLE, (double)a, (double)stride};
+            kg_fill_range(&f, KG_I32, 77, 0, 3 * a * stride, v);
+            kg_fill_range(&f, KG_I32, 78, 0, 3 * a * stride, other);
+            unsigned char *seen = calloc((size_t)a, 1);
+            for (int64_t i = 0; i < a; i++) {
+                const int32_t x = v[(a / 2 + i) * stride];  // across the end of a turn
+                assert_in_range(x, 0, a - 1);
+                assert_int_equal(seen[x]++, 0);
+            }
+            free(seen);
+            if (a < 64) continue;
+            assert_memory_not_equal(v, other, (size_t)a * sizeof *v);
+            int same = 0, fixed = 0;
+            for (int64_t i = 0; i < a; i++)
+                same += v[i * stride] == v[i * stride + stride - 1], fixed += v[i * stride] == i;
+            assert_true(fixed < 8);  // Poisson of mean 1
+            if (stride == 2) assert_true(same < 8);
+        }
+}
+
+// The stated number, whatever the seed; and each place as often as any other: 400 draws of 30 in 100.
+static void choices_are_exact(void **state) {
+    (void)state;
+    enum { A = 100, B = 30, SEEDS = 400 };
+    const kg_fill f = {KG_FILL_CHOICE, A, B};
+    int hits[A] = {0};
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        uint8_t v[2 * A];
+        int n[2] = {0};
+        kg_fill_range(&f, KG_BOOL, seed * 0x9e3779b97f4a7c15u, 0, 2 * A, v);
+        for (int i = 0; i < 2 * A; i++) n[i / A] += v[i], hits[i % A] += i < A ? v[i] : 0;
+        assert_int_equal(n[0], B);
+        assert_int_equal(n[1], B);
+    }
+    for (int i = 0; i < A; i++) assert_in_range(hits[i], SEEDS * B / A - 55, SEEDS * B / A + 55);  // six deviations
+}
+
 static void poison_is_signalling(void **state) {
     (void)state;
     const kg_fill f = {KG_FILL_POISON, 0, 0};
@@ -149,9 +195,10 @@ static void normal_by_hand(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(philox_known_answers),  cmocka_unit_test(range_equals_elements),
-        cmocka_unit_test(normal_is_bell_shaped), cmocka_unit_test(kinds_keep_their_ranges),
-        cmocka_unit_test(poison_is_signalling),  cmocka_unit_test(normal_by_hand),
+        cmocka_unit_test(philox_known_answers),      cmocka_unit_test(range_equals_elements),
+        cmocka_unit_test(normal_is_bell_shaped),     cmocka_unit_test(kinds_keep_their_ranges),
+        cmocka_unit_test(poison_is_signalling),      cmocka_unit_test(normal_by_hand),
+        cmocka_unit_test(shuffles_are_permutations), cmocka_unit_test(choices_are_exact),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

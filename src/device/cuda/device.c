@@ -205,6 +205,11 @@ static kg_fill_args args_of(const kg_fill *f, kg_extent e, uint64_t seed) {
         a.int_first = f->a;
         a.int_count = (uint64_t)(f->b - f->a) + 1;
         break;
+    case KG_FILL_SHUFFLE:
+    case KG_FILL_CHOICE:
+        a.range = (uint32_t)f->a;
+        a.part = (uint32_t)f->b;
+        break;
     case KG_FILL_LOGSCALE:
         a.first_octave = (int32_t)f->a;
         a.octaves = (uint32_t)((int32_t)f->b - (int32_t)f->a);

@@ -9,8 +9,8 @@ _Static_assert(KG_F64 == 0 && KG_F32 == 1 && KG_F16 == 2 && KG_BF16 == 3 && KG_I
 _Static_assert(KG_I16 == 6 && KG_I8 == 7 && KG_U8 == 8 && KG_BOOL == 9 && KG_DTYPES == 10, "dtypes");
 _Static_assert(KG_FILL_ZERO == 0 && KG_FILL_CONST == 1 && KG_FILL_NORMAL == 2 && KG_FILL_UNIFORM == 3, "kinds");
 _Static_assert(KG_FILL_INT == 4 && KG_FILL_OUTLIERS == 5 && KG_FILL_SPECIALS == 6 && KG_FILL_LOGSCALE == 7, "kinds");
-_Static_assert(KG_FILL_TIES == 8 && KG_FILL_POISON == 9, "kinds");
-_Static_assert(sizeof(kg_fill_args) == 56, "layout as in kernels.cu");
+_Static_assert(KG_FILL_TIES == 8 && KG_FILL_SHUFFLE == 9 && KG_FILL_CHOICE == 10 && KG_FILL_POISON == 11, "kinds");
+_Static_assert(sizeof(kg_fill_args) == 64, "layout as in kernels.cu");
 
 static const char *const names[KG_K_COUNT] = {
     [KG_K_FILL_8] = "kg_fill_8",

@@ -9,7 +9,7 @@ typedef long long i64;
 
 // The order of kg_dtype and kg_fill_kind in src/base/base.h; kernels.c asserts it.
 enum { F64, F32, F16, BF16, I64, I32, I16, I8, U8, BOOL };
-enum { ZERO, CONST, NORMAL, UNIFORM, INT, OUTLIERS, SPECIALS, LOGSCALE, TIES, POISON };
+enum { ZERO, CONST, NORMAL, UNIFORM, INT, OUTLIERS, SPECIALS, LOGSCALE, TIES, SHUFFLE, CHOICE, POISON };
 
 struct fill_args {  // kg_fill_args in kernels.h
     u64 seed, count, int_count;
@@ -17,15 +17,16 @@ struct fill_args {  // kg_fill_args in kernels.h
     float scale, shift;
     int first_octave;
     u32 octaves, kind, dtype;
+    u32 range, part;
 };
 
 __device__ __forceinline__ u64 thread_index() { return (u64)blockIdx.x * blockDim.x + threadIdx.x; }
 __device__ __forceinline__ u64 thread_count() { return (u64)gridDim.x * blockDim.x; }
 
 // ---- values -------------------------------------------------------------------------------------
-__device__ __forceinline__ void philox(u64 key, u64 counter, u32 c[4]) {
+__device__ __forceinline__ void philox(u64 key, u64 counter, u32 high, u32 c[4]) {
     u32 k0 = (u32)key, k1 = (u32)(key >> 32);
-    c[0] = (u32)counter, c[1] = (u32)(counter >> 32), c[2] = 0, c[3] = 0;
+    c[0] = (u32)counter, c[1] = (u32)(counter >> 32), c[2] = high, c[3] = 0;
 #pragma unroll
     for (int r = 0; r < 10; r++) {
         const u32 h0 = __umulhi(0xD2511F53u, c[0]), l0 = 0xD2511F53u * c[0];
@@ -110,16 +111,30 @@ __device__ __forceinline__ u64 float_bits(u32 dtype, float v) {
         default: return integer_bits(dtype, (double)v);
     }
 }
-__device__ u64 drawn_integer_bits(const fill_args &a, u32 w0) {
-    const u64 k = a.int_count >> 32 ? w0 : __umulhi(w0, (u32)a.int_count);  // a count of 2^32 leaves w0 itself
-    const double v = __dadd_rn(a.int_first, (double)k);
-    switch (a.dtype) {
+__device__ u64 double_bits(u32 dtype, double v) {
+    switch (dtype) {
         case F64: return (u64)__double_as_longlong(v);
         case F32: return __float_as_uint(__double2float_rn(v));
         case F16: return double_to_16(v, 10, -14, 15);
         case BF16: return double_to_16(v, 7, -126, 127);
-        default: return integer_bits(a.dtype, v);
+        default: return integer_bits(dtype, v);
     }
+}
+__device__ __forceinline__ double drawn_integer(const fill_args &a, u32 w0) {
+    const u64 k = a.int_count >> 32 ? w0 : __umulhi(w0, (u32)a.int_count);  // a count of 2^32 leaves w0 itself
+    return __dadd_rn(a.int_first, (double)k);
+}
+__device__ u32 permuted(u32 x, u64 seed, u64 line, u32 a) {
+    u32 k[4];
+    philox(seed, line, 1, k);
+    const u32 w = a > 1 ? 32 - (u32)__clz((int)(a - 1)) : 0, mask = (u32)((1ull << w) - 1), shift = (w + 1) / 2;
+    do
+        for (int r = 0; r < 4; r++) {
+            x = (x * (k[r] | 1u) + (k[r] >> 7)) & mask;
+            x ^= x >> shift;
+        }
+    while (x >= a);
+    return x;
 }
 
 __constant__ u64 special_bits[4][9] = {
@@ -130,7 +145,11 @@ __constant__ u64 special_bits[4][9] = {
     {0x7fc0, 0x7f80, 0xff80, 0, 0x8000, 1, 0x807f, 0x7f7f, 0xff7f}};
 
 __device__ __forceinline__ u64 element_bits(const fill_args &a, u64 i, u32 w0, u32 w1) {
-    if (a.kind == INT) return drawn_integer_bits(a, w0);
+    if (a.kind == INT) return double_bits(a.dtype, drawn_integer(a, w0));
+    if (a.kind == SHUFFLE)
+        return double_bits(a.dtype, (double)permuted((u32)(i / a.part % a.range), a.seed, i % a.part, a.range));
+    if (a.kind == CHOICE)
+        return double_bits(a.dtype, permuted((u32)(i % a.range), a.seed, i / a.range, a.range) < a.part ? 1.0 : 0.0);
     if (a.kind == SPECIALS && a.dtype <= BF16 && (i + (a.seed >> 32)) % 8 == 0)
         return special_bits[a.dtype][((i >> 3) + (a.seed & 0xffffffffu)) % 9];
     return float_bits(a.dtype, draw(a, w0, w1));
@@ -141,7 +160,7 @@ template <typename T, typename P>
 __device__ __forceinline__ void fill_as(void *base, const fill_args &a) {
     for (u64 c = thread_index(); 2 * c < a.count; c += thread_count()) {
         u32 w[4];
-        philox(a.seed, c, w);
+        philox(a.seed, c, 0, w);
         const T x = (T)element_bits(a, 2 * c, w[0], w[1]);
         if (2 * c + 1 == a.count) {
             ((T *)base)[2 * c] = x;

@@ -46,6 +46,7 @@ typedef struct {
     float scale, shift;
     int32_t first_octave;
     uint32_t octaves, kind, dtype;
+    uint32_t range, part;  // a and b of SHUFFLE and CHOICE
 } kg_fill_args;
 
 // cc: compute capability times ten (90). The context must be current.

@@ -2,8 +2,7 @@
 //
 // (x - m) - log S, S = sum_j exp(x_j - m), m the largest. dtype: the input is cast to it first.
 //
-// Bounds. log S errs by S's relative error: that of exp (KG_LAMBDA), of the x - m in it on average, and of the sum. x -
-// m rounds, and so does m + log S in kernels that keep it.
+// Bounds: kg_log_softmax_put.
 #include "oracle/reduce.h"
 #include "task/activations.h"
 #include "task/shared.h"
@@ -27,12 +26,7 @@ static int oracle(const kg_call *call, kg_ref *ref) {
     if (kg_softmax_cache_make(&cache, ref->n)) return -1;
     for (size_t k = 0; k < ref->n; k++) {
         const kg_softmax *s = kg_softmax_cached(&cache, &in, &g, kg_line_index(out, dim, ref->index[k]));
-        const double x = kg_at(&in, ref->index[k]), log_sum = log(s->sum), v = (x - s->largest) - log_sum;
-        if (isfinite(v))
-            kg_ref_put(ref, k, kg_is_half(in.desc.dtype), v,
-                       KG_LAMBDA + 2 * s->spread + 2 * (fabs(x) + fabs(s->largest) + fabs(log_sum)), fabs(v),
-                       s->sum_acc / s->sum);
-        else kg_ref_put(ref, k, false, v, 0, 0, 0);
+        kg_log_softmax_put(ref, k, kg_is_half(in.desc.dtype), s, kg_at(&in, ref->index[k]));
     }
     kg_softmax_cache_free(&cache);
     return 0;

@@ -11,7 +11,7 @@
 // networks", CVPR 2016), which may place it at tf32: still right.
 #include <string.h>
 
-#include "task/products.h"
+#include "task/convolutions.h"
 #include "task/shared.h"
 
 const kg_param kg_conv2d_params[] = {
@@ -26,13 +26,6 @@ const kg_param kg_conv2d_params[] = {
 enum { INPUT, WEIGHT, BIAS, STRIDE, PADDING, DILATION, GROUPS };
 
 // ---- cases ----------------------------------------------------------------------------------------
-static kg_case *add(kg_cases *b, kg_tensor input, kg_tensor weight) {
-    kg_case *c = kg_case_add(b);
-    kg_set_strided(c, b->task, "input", input, KG_FACTORS);
-    kg_set_strided(c, b->task, "weight", weight, KG_FACTORS);
-    return c;
-}
-
 static kg_case *with_bias(kg_cases *b, kg_case *c) {
     const kg_tensor *w = &c->args[WEIGHT].tensor;
     kg_set_tensor(c, b->task, "bias", w->dtype, KG_SHAPE(w->shape[0]), KG_NORMAL(1, 4));
@@ -45,85 +38,76 @@ static kg_case *with_stepped_bias(kg_cases *b, kg_case *c) {
     return c;
 }
 
-static kg_case *one(kg_cases *b, kg_case *c, const char *param, int64_t v) {
-    kg_set_ints(c, b->task, param, KG_INTS(v));
-    c->args[kg_param_index(b->task, param)].scalar = true;
-    return c;
-}
-
-static kg_case *two(kg_cases *b, kg_case *c, const char *param, int64_t v, int64_t w) {
-    kg_set_ints(c, b->task, param, KG_INTS(v, w));
-    return c;
-}
-
 static kg_case *text(kg_cases *b, kg_case *c, const char *padding) {
-    two(b, c, "padding", 0, 0)->args[PADDING].s = padding;  // infer resolves it
-    return c;
-}
-
-static kg_case *grouped(kg_cases *b, kg_case *c, int64_t groups) {
-    kg_set_int(c, b->task, "groups", groups);
+    kg_conv_two(b, c, "padding", 0, 0)->args[PADDING].s = padding;  // infer resolves it
     return c;
 }
 
 #define DENSE(...) kg_tensor_contiguous(t, KG_SHAPE(__VA_ARGS__))
 static void quick(kg_cases *b) {
     const kg_dtype t = KG_F32;
-    with_bias(b, add(b, DENSE(2, 3, 17, 19), DENSE(8, 3, 3, 3)));
-    add(b, DENSE(2, 3, 17, 19), DENSE(5, 3, 3, 3));
-    add(b, DENSE(3, 9, 11), DENSE(4, 3, 3, 3));  // no batch dimension
-    add(b, DENSE(1, 1, 1, 1), DENSE(1, 1, 1, 1));
-    add(b, DENSE(0, 3, 9, 9), DENSE(4, 3, 3, 3));
-    one(b, add(b, DENSE(2, 4, 13, 14), DENSE(6, 4, 3, 3)), "stride", 2);
-    two(b, add(b, DENSE(2, 4, 13, 14), DENSE(6, 4, 3, 5)), "stride", 2, 3);
-    one(b, with_bias(b, add(b, DENSE(2, 4, 13, 14), DENSE(6, 4, 3, 3))), "padding", 1);
-    two(b, add(b, DENSE(2, 4, 13, 14), DENSE(6, 4, 3, 5)), "padding", 1, 2);
-    text(b, add(b, DENSE(2, 4, 13, 14), DENSE(6, 4, 3, 3)), "valid");
-    text(b, with_bias(b, add(b, DENSE(2, 4, 13, 14), DENSE(6, 4, 3, 5))), "same");
-    text(b, add(b, DENSE(2, 4, 13, 14), DENSE(6, 4, 4, 2)), "same");  // even: one more zero behind
-    one(b, add(b, DENSE(2, 4, 15, 16), DENSE(6, 4, 3, 3)), "dilation", 2);
-    two(b, text(b, add(b, DENSE(2, 4, 15, 16), DENSE(6, 4, 3, 2)), "same"), "dilation", 2, 3);
-    grouped(b, with_bias(b, add(b, DENSE(2, 6, 9, 9), DENSE(4, 3, 3, 3))), 2);
-    grouped(b, one(b, add(b, DENSE(2, 8, 12, 12), DENSE(8, 1, 3, 3)), "padding", 1), 8);  // depthwise
-    add(b, DENSE(2, 65, 7, 7), DENSE(33, 65, 1, 1));
-    add(b, kg_tensor_transposed(t, KG_SHAPE(2, 3, 17, 19), 1, 3), DENSE(5, 3, 3, 3));
-    one(b,
-        with_bias(b, add(b, kg_tensor_contiguous(KG_F16, KG_SHAPE(2, 16, 9, 9)),
-                         kg_tensor_contiguous(KG_F16, KG_SHAPE(8, 16, 3, 3)))),
-        "padding", 1);
-    one(b,
-        add(b, kg_tensor_contiguous(KG_BF16, KG_SHAPE(2, 16, 9, 9)),
-            kg_tensor_contiguous(KG_BF16, KG_SHAPE(8, 16, 3, 3))),
-        "padding", 1);
-    with_stepped_bias(b, add(b, DENSE(2, 3, 9, 9), DENSE(7, 3, 3, 3)));
+    with_bias(b, kg_conv_add(b, DENSE(2, 3, 17, 19), DENSE(8, 3, 3, 3)));
+    kg_conv_add(b, DENSE(2, 3, 17, 19), DENSE(5, 3, 3, 3));
+    kg_conv_add(b, DENSE(3, 9, 11), DENSE(4, 3, 3, 3));  // no batch dimension
+    kg_conv_add(b, DENSE(1, 1, 1, 1), DENSE(1, 1, 1, 1));
+    kg_conv_add(b, DENSE(0, 3, 9, 9), DENSE(4, 3, 3, 3));
+    kg_conv_one(b, kg_conv_add(b, DENSE(2, 4, 13, 14), DENSE(6, 4, 3, 3)), "stride", 2);
+    kg_conv_two(b, kg_conv_add(b, DENSE(2, 4, 13, 14), DENSE(6, 4, 3, 5)), "stride", 2, 3);
+    kg_conv_one(b, with_bias(b, kg_conv_add(b, DENSE(2, 4, 13, 14), DENSE(6, 4, 3, 3))), "padding", 1);
+    kg_conv_two(b, kg_conv_add(b, DENSE(2, 4, 13, 14), DENSE(6, 4, 3, 5)), "padding", 1, 2);
+    text(b, kg_conv_add(b, DENSE(2, 4, 13, 14), DENSE(6, 4, 3, 3)), "valid");
+    text(b, with_bias(b, kg_conv_add(b, DENSE(2, 4, 13, 14), DENSE(6, 4, 3, 5))), "same");
+    text(b, kg_conv_add(b, DENSE(2, 4, 13, 14), DENSE(6, 4, 4, 2)), "same");  // even: one more zero behind
+    kg_conv_one(b, kg_conv_add(b, DENSE(2, 4, 15, 16), DENSE(6, 4, 3, 3)), "dilation", 2);
+    kg_conv_two(b, text(b, kg_conv_add(b, DENSE(2, 4, 15, 16), DENSE(6, 4, 3, 2)), "same"), "dilation", 2, 3);
+    kg_conv_grouped(b, with_bias(b, kg_conv_add(b, DENSE(2, 6, 9, 9), DENSE(4, 3, 3, 3))), 2);
+    kg_conv_grouped(b, kg_conv_one(b, kg_conv_add(b, DENSE(2, 8, 12, 12), DENSE(8, 1, 3, 3)), "padding", 1),
+                    8);  // depthwise
+    kg_conv_add(b, DENSE(2, 65, 7, 7), DENSE(33, 65, 1, 1));
+    kg_conv_add(b, kg_tensor_transposed(t, KG_SHAPE(2, 3, 17, 19), 1, 3), DENSE(5, 3, 3, 3));
+    kg_conv_one(b,
+                with_bias(b, kg_conv_add(b, kg_tensor_contiguous(KG_F16, KG_SHAPE(2, 16, 9, 9)),
+                                         kg_tensor_contiguous(KG_F16, KG_SHAPE(8, 16, 3, 3)))),
+                "padding", 1);
+    kg_conv_one(b,
+                kg_conv_add(b, kg_tensor_contiguous(KG_BF16, KG_SHAPE(2, 16, 9, 9)),
+                            kg_tensor_contiguous(KG_BF16, KG_SHAPE(8, 16, 3, 3))),
+                "padding", 1);
+    with_stepped_bias(b, kg_conv_add(b, DENSE(2, 3, 9, 9), DENSE(7, 3, 3, 3)));
     // Filters of three rows and one column meet at most one special value, and weights of 0 and 1 no overflow.
-    kg_case *c = one(b, with_bias(b, add(b, DENSE(2, 1, 9, 17), DENSE(5, 1, 3, 1))), "padding", 1);
+    kg_case *c = kg_conv_one(b, with_bias(b, kg_conv_add(b, DENSE(2, 1, 9, 17), DENSE(5, 1, 3, 1))), "padding", 1);
     c->args[INPUT].fill = KG_SPECIALS(0, 1);
     c->args[WEIGHT].fill = KG_INTEGERS(-1, 1);
-    c = add(b, DENSE(2, 1, 9, 17), DENSE(33, 1, 1, 1));
+    c = kg_conv_add(b, DENSE(2, 1, 9, 17), DENSE(33, 1, 1, 1));
     c->args[INPUT].fill = KG_INTEGERS(-1, 1);
     c->args[WEIGHT].fill = KG_SPECIALS(0, 1);
-    with_bias(b, add(b, DENSE(2, 3, 5, 4), DENSE(33, 3, 3, 3)))->args[BIAS].fill = KG_SPECIALS(0, 1);
-    add(b, kg_tensor_contiguous(KG_F64, KG_SHAPE(2, 3, 9, 9)), kg_tensor_contiguous(KG_F64, KG_SHAPE(4, 3, 3, 3)));
+    with_bias(b, kg_conv_add(b, DENSE(2, 3, 5, 4), DENSE(33, 3, 3, 3)))->args[BIAS].fill = KG_SPECIALS(0, 1);
+    kg_conv_add(b, kg_tensor_contiguous(KG_F64, KG_SHAPE(2, 3, 9, 9)),
+                kg_tensor_contiguous(KG_F64, KG_SHAPE(4, 3, 3, 3)));
 }
 
 static void full(kg_cases *b) {
     const kg_dtype t = KG_F32;
-    one(b, one(b, with_bias(b, add(b, DENSE(2, 16, 31, 33), DENSE(24, 16, 3, 3))), "padding", 1), "stride", 2);
-    one(b, add(b, DENSE(2, 8, 20, 21), DENSE(8, 8, 7, 7)), "padding", 3);
-    one(b, add(b, DENSE(2, 8, 20, 21), DENSE(8, 8, 5, 5)), "padding", 2);
-    two(b, two(b, add(b, DENSE(1, 4, 23, 29), DENSE(6, 4, 3, 3)), "padding", 2, 0), "dilation", 3, 2);
-    add(b, DENSE(1, 4, 9, 9), DENSE(3, 4, 9, 9));                                       // one output position
-    grouped(b, text(b, add(b, DENSE(1, 12, 10, 11), DENSE(24, 1, 3, 3)), "same"), 12);  // two filters a channel
-    add(b, DENSE(1, 256, 10, 10), DENSE(16, 256, 3, 3));
-    add(b, kg_tensor_transposed(t, KG_SHAPE(2, 3, 17, 19), 2, 3), kg_tensor_transposed(t, KG_SHAPE(5, 3, 3, 3), 0, 1));
-    add(b, DENSE(2, 3, 17, 19), DENSE(8, 3, 3, 3))->args[INPUT].fill = KG_OUTLIERS(0, 1);
-    one(b, with_bias(b, add(b, DENSE(3, 9, 11), DENSE(4, 3, 3, 3))), "padding", 1);
+    kg_conv_one(b,
+                kg_conv_one(b, with_bias(b, kg_conv_add(b, DENSE(2, 16, 31, 33), DENSE(24, 16, 3, 3))), "padding", 1),
+                "stride", 2);
+    kg_conv_one(b, kg_conv_add(b, DENSE(2, 8, 20, 21), DENSE(8, 8, 7, 7)), "padding", 3);
+    kg_conv_one(b, kg_conv_add(b, DENSE(2, 8, 20, 21), DENSE(8, 8, 5, 5)), "padding", 2);
+    kg_conv_two(b, kg_conv_two(b, kg_conv_add(b, DENSE(1, 4, 23, 29), DENSE(6, 4, 3, 3)), "padding", 2, 0), "dilation",
+                3, 2);
+    kg_conv_add(b, DENSE(1, 4, 9, 9), DENSE(3, 4, 9, 9));  // one output position
+    kg_conv_grouped(b, text(b, kg_conv_add(b, DENSE(1, 12, 10, 11), DENSE(24, 1, 3, 3)), "same"),
+                    12);  // two filters a channel
+    kg_conv_add(b, DENSE(1, 256, 10, 10), DENSE(16, 256, 3, 3));
+    kg_conv_add(b, kg_tensor_transposed(t, KG_SHAPE(2, 3, 17, 19), 2, 3),
+                kg_tensor_transposed(t, KG_SHAPE(5, 3, 3, 3), 0, 1));
+    kg_conv_add(b, DENSE(2, 3, 17, 19), DENSE(8, 3, 3, 3))->args[INPUT].fill = KG_OUTLIERS(0, 1);
+    kg_conv_one(b, with_bias(b, kg_conv_add(b, DENSE(3, 9, 11), DENSE(4, 3, 3, 3))), "padding", 1);
 }
 
 static void timed(kg_cases *b, int64_t n, int64_t channels, int64_t image) {
     const kg_dtype t = KG_F32;
-    with_bias(b, add(b, DENSE(n, channels, image, image), DENSE(2 * channels, channels, 3, 3)));
+    with_bias(b, kg_conv_add(b, DENSE(n, channels, image, image), DENSE(2 * channels, channels, 3, 3)));
 }
 #undef DENSE
 
@@ -140,11 +124,6 @@ int kg_conv2d_cases(kg_cases *b) {
 }
 
 // ---- shapes ---------------------------------------------------------------------------------------
-static int64_t entry(const kg_case *c, int arg, int k) {
-    const kg_arg *a = &c->args[arg];
-    return a->ints[k < a->n ? k : a->n - 1];
-}
-
 // 'valid' and 'same' as the zeros in front; *same: the output has the input's size.
 static int resolve_padding(kg_case *c, bool *same) {
     kg_arg *a = &c->args[PADDING];
@@ -153,8 +132,8 @@ static int resolve_padding(kg_case *c, bool *same) {
     if (!*same && strcmp(a->s, "valid")) return -1;
     a->n = 2;
     for (int k = 0; k < 2; k++) {
-        if (*same && entry(c, STRIDE, k) != 1) return -1;  // as PyTorch refuses it
-        a->ints[k] = *same ? entry(c, DILATION, k) * (c->args[WEIGHT].tensor.shape[2 + k] - 1) / 2 : 0;
+        if (*same && kg_conv_entry(c, STRIDE, k) != 1) return -1;  // as PyTorch refuses it
+        a->ints[k] = *same ? kg_conv_entry(c, DILATION, k) * (c->args[WEIGHT].tensor.shape[2 + k] - 1) / 2 : 0;
     }
     return 0;
 }
@@ -170,10 +149,11 @@ int kg_conv2d_infer(const kg_task *t, kg_case *c) {
     int64_t shape[4] = {x->shape[0]};
     shape[channel] = w->shape[0];
     for (int k = 0; k < 2; k++) {
-        const int64_t reach = entry(c, DILATION, k) * (w->shape[2 + k] - 1) + 1, size = x->shape[channel + 1 + k];
-        const int64_t padded = same ? size + reach - 1 : size + 2 * entry(c, PADDING, k);
+        const int64_t reach = kg_conv_entry(c, DILATION, k) * (w->shape[2 + k] - 1) + 1,
+                      size = x->shape[channel + 1 + k];
+        const int64_t padded = same ? size + reach - 1 : size + 2 * kg_conv_entry(c, PADDING, k);
         if (padded < reach) return -1;
-        shape[channel + 1 + k] = (padded - reach) / entry(c, STRIDE, k) + 1;
+        shape[channel + 1 + k] = (padded - reach) / kg_conv_entry(c, STRIDE, k) + 1;
     }
     c->n_outs = 1;
     c->outs[0] = kg_tensor_contiguous(x->dtype, x->ndim, shape);
@@ -203,7 +183,8 @@ static conv read_conv(const kg_call *call) {
     v.channels = w->shape[1], v.rows = w->shape[2], v.cols = w->shape[3];
     v.height = x->shape[batch + 1], v.width = x->shape[batch + 2];
     for (int k = 0; k < 2; k++) {
-        v.stride[k] = entry(c, STRIDE, k), v.padding[k] = entry(c, PADDING, k), v.dilation[k] = entry(c, DILATION, k);
+        v.stride[k] = kg_conv_entry(c, STRIDE, k), v.padding[k] = kg_conv_entry(c, PADDING, k),
+        v.dilation[k] = kg_conv_entry(c, DILATION, k);
     }
     for (int k = 0; k < 4; k++) {
         v.w_step[k] = w->stride[k];

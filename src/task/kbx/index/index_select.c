@@ -2,7 +2,7 @@
 //
 // out has input's shape with dimension dim replaced by index's length; exact. Indices are int64 or int32, in range
 // (PyTorch defines no others) and may repeat.
-#include "oracle/oracle.h"
+#include "task/selection.h"
 #include "task/shared.h"
 
 const kg_param kg_index_select_params[] = {{.name = "input", .kind = KG_P_TENSOR},
@@ -14,14 +14,10 @@ static const char *const outputs[] = {"out", NULL};
 static void add(kg_cases *b, kg_tensor input, int64_t dim, kg_dtype index, int64_t n) {
     kg_case *c = kg_case_add(b);
     const int d = kg_wrap_dim(dim, input.ndim);
-    const bool ints = !kg_dtype_is_float(input.dtype);
     const int64_t length = input.ndim ? input.shape[d] : 1;
-    kg_set_strided(
-        c, b->task, "input", input,
-        ints ? KG_INTEGERS(input.dtype == KG_BOOL || input.dtype == KG_U8 ? 0 : -100, input.dtype == KG_BOOL ? 1 : 100)
-             : KG_NORMAL(0.5, 1));
+    kg_set_strided(c, b->task, "input", input, kg_values_of(input.dtype));
     kg_set_int(c, b->task, "dim", dim);
-    kg_set_tensor(c, b->task, "index", index, 1, &n, KG_INTEGERS(0, (double)(length > 0 ? length - 1 : 0)));
+    kg_set_indices(c, b->task, "index", kg_tensor_contiguous(index, 1, &n), length);
 }
 
 // Every third entry of a longer index.
@@ -95,14 +91,8 @@ int kg_index_select_cases(kg_cases *b) {
 }
 
 int kg_index_select_infer(const kg_task *t, kg_case *c) {
-    const kg_tensor *in = &c->args[0].tensor, *index = &kg_case_arg(c, t, "index")->tensor;
-    const int dim = kg_wrap_dim(c->args[1].i, in->ndim);
-    if (dim < 0 || index->ndim > 1) return -1;
-    int64_t shape[KG_MAX_NDIM];
-    for (int i = 0; i < in->ndim; i++) shape[i] = i == dim ? kg_numel(index) : in->shape[i];
     c->n_outs = 1;
-    c->outs[0] = kg_tensor_contiguous(in->dtype, in->ndim, shape);
-    return 0;
+    return kg_selected_shape(&c->args[0].tensor, c->args[1].i, &kg_case_arg(c, t, "index")->tensor, &c->outs[0]);
 }
 
 int kg_index_select_oracle(const kg_call *call, kg_ref *ref) {
@@ -112,23 +102,17 @@ int kg_index_select_oracle(const kg_call *call, kg_ref *ref) {
     for (size_t k = 0; k < ref->n; k++) {
         int64_t coord[KG_MAX_NDIM] = {0};
         kg_coords(out, ref->index[k], coord);
-        if (out->ndim) coord[dim] = kg_load_int(index.desc.dtype, index.data, kg_offset(&index.desc, coord[dim]));
-        ref->value[k] = kg_at_offset(&in, kg_offset_at(&in.desc, coord));
-        ref->local[k] = ref->acc[k] = 0;
+        kg_ref_exact(ref, k, kg_selected(&in, dim, &index, coord));
     }
     return 0;
 }
 
-// Only the rows that are selected need be read: with n draws from m rows, m (1 - (1 - 1/m)^n) distinct ones on average.
+// Only the rows that are selected need be read.
 void kg_index_select_work(const kg_task *t, const kg_case *c, kg_work *w) {
     const kg_tensor *in = &c->args[0].tensor, *index = &kg_case_arg(c, t, "index")->tensor;
     const int dim = kg_wrap_dim(c->args[1].i, in->ndim);
-    const double written = (double)kg_case_output_bytes(c, t), n = (double)kg_numel(index);
-    const double m = in->ndim ? (double)in->shape[dim] : 1;
-    const double distinct = m > 0 ? -m * expm1(n * log1p(-1 / m)) : 0;
-    const double rows = n > 0 ? written * fmin(1, (m > 1 ? distinct : 1) / n) : 0;
-    const double indices = (double)kg_span_bytes(index), all = (double)kg_case_input_bytes(c, t);
-    *w = (kg_work){.bytes_read = fmin(rows + indices, all), .bytes_written = written};
+    *w =
+        (kg_work){.bytes_read = kg_selected_bytes(in, dim, index), .bytes_written = (double)kg_case_output_bytes(c, t)};
 }
 
 const char kg_index_select_body[] =

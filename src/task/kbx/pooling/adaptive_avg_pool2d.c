@@ -4,7 +4,7 @@
 // floor(i H / S0) up to ceil((i + 1) H / S0), columns alike: windows may overlap, and repeat when S > H. A None in
 // output_size means the input's own size; no case gives one, since C has no None inside a tuple: a caller passes H
 // or W.
-#include "oracle/oracle.h"
+#include "oracle/resample.h"
 #include "task/families.h"
 
 static const kg_param params[] = {
@@ -83,20 +83,12 @@ static int infer(const kg_task *t, kg_case *c) {
     return 0;
 }
 
-typedef struct {
-    int64_t from, to;
-} window;
-static window window_of(int64_t i, int64_t count, int64_t inputs) {
-    const window w = {i * inputs / count, ((i + 1) * inputs + count - 1) / count};
-    return w;
-}
-
 static void pool_one(const kg_view *in, const kg_tensor *out, int64_t logical, kg_ref *ref, size_t k) {
     int64_t coord[KG_MAX_NDIM];
     kg_coords(out, logical, coord);
     const int y = out->ndim - 2, x = out->ndim - 1;
-    const window rows = window_of(coord[y], out->shape[y], in->desc.shape[y]);
-    const window columns = window_of(coord[x], out->shape[x], in->desc.shape[x]);
+    const kg_window rows = kg_window_of(coord[y], out->shape[y], in->desc.shape[y]);
+    const kg_window columns = kg_window_of(coord[x], out->shape[x], in->desc.shape[x]);
     kg_sum_t s = {0};
     for (coord[y] = rows.from; coord[y] < rows.to; coord[y]++)
         for (coord[x] = columns.from; coord[x] < columns.to; coord[x]++)
