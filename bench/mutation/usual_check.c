@@ -47,7 +47,7 @@ static int output_is_close(const kg_call *call, const kg_memory *m, int which) {
     double *v = kg_alloc(3 * n * sizeof *v + 8);
     for (size_t i = 0; i < n; i++) index[i] = (int64_t)i;
     kg_ref ref = {which, n, index, v, v + n, v + 2 * n};
-    int close = call->task->oracle(call, &ref) == 0;
+    int close = kg_oracle(call, &ref) == 0;
     const kg_view out = {desc, m->outs[which]};
     const double unit = kg_dtype_is_float(desc.dtype) ? kg_dtype_unit(desc.dtype) : 0;
     const double tolerance = unit > TOLERANCE ? 2 * unit : TOLERANCE;

@@ -51,6 +51,8 @@ static int judge_case(kg_trial *t, const kg_case *c, kg_error *err) {
         if (rc) break;
         for (int p = 0; p < KG_PREC_NONE; p++)
             if (k.worst[p] > worst.worst[p]) worst.worst[p] = k.worst[p];
+        worst.reading = k.reading;
+        worst.likeness = k.likeness;
         if (k.error_over_bound > worst.error_over_bound) worst.error_over_bound = k.error_over_bound;
         if (wrong(&k)) {
             const char *what = k.where ? k.where : "wrong answer";

@@ -73,6 +73,8 @@ void kg_trial_result(kg_trial *t, const kg_case *c, bool timed, const kg_check *
                           .rung = KG_PREC_NONE,
                           .error_over_bound = check ? check->error_over_bound : INFINITY,
                           .why = why};
+    r->likeness = check ? check->likeness : (kg_likeness){NAN, NAN, NAN};
+    r->reading = check && !why ? check->reading : NULL;
     if (check) r->rung = kg_check_rung(check, kg_check_required(t->task, c));
 }
 

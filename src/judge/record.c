@@ -72,6 +72,42 @@ static json_t *wrong_cases(const kg_trial *t) {
     return list;
 }
 
+// The reading that most right cases follow: small ones often fit several, of which the first was taken.
+static const char *reading_of(const kg_trial *t) {
+    const char *most = NULL;
+    size_t n = 0;
+    for (size_t i = 0; i < t->n_results; i++) {
+        size_t same = 0;
+        for (size_t k = 0; t->results[i].reading && k < t->n_results; k++)
+            same += t->results[k].reading == t->results[i].reading;
+        if (same > n) n = same, most = t->results[i].reading;
+    }
+    return most;
+}
+
+static json_t *likeness(const kg_likeness *l) {
+    return json_pack("{s:o,s:o,s:o}", "rmse", number(l->rmse), "l1_relative", number(l->l1_relative), "cosine_sim",
+                     number(l->cosine));
+}
+
+// What a public benchmark asks, how many cases with an output have it, and the worst of each number.
+static json_t *public_part(const kg_trial *t) {
+    const kg_likeness *asked = t->task->public_limits;
+    kg_likeness worst = {0, 0, 1};
+    int cases = 0, met = 0;
+    for (size_t i = 0; i < t->n_results; i++) {
+        const kg_likeness *l = &t->results[i].likeness;
+        if (isnan(l->rmse)) continue;
+        cases++;
+        met += l->rmse <= asked->rmse && l->l1_relative <= asked->l1_relative && l->cosine >= asked->cosine;
+        worst.rmse = fmax(worst.rmse, l->rmse);
+        worst.l1_relative = fmax(worst.l1_relative, l->l1_relative);
+        worst.cosine = fmin(worst.cosine, l->cosine);
+    }
+    return json_pack("{s:o,s:i,s:i,s:o}", "asked", likeness(asked), "cases", cases, "met", met, "worst",
+                     cases ? likeness(&worst) : json_null());
+}
+
 static json_t *correctness_part(const kg_trial *t) {
     json_t *o = json_object(), *worst = json_object();
     size_t failed = kg_trial_failed(t);
@@ -82,6 +118,8 @@ static json_t *correctness_part(const kg_trial *t) {
     if (t->not_run) set(o, "not_run", json_integer((json_int_t)t->not_run));
     set(o, "seed", json_integer((json_int_t)t->judge->o.seed));
     set(o, "precision", t->precision == KG_PREC_NONE ? json_null() : text(kg_precision_name(t->precision)));
+    if (t->task->public_limits) set(o, "public", public_part(t));
+    if (t->task->readings) set(o, "reading", text(reading_of(t)));
     const kg_case_result *w = worst_of(t);
     if (w) {
         set(worst, "case", text(w->c->name));

@@ -90,9 +90,11 @@ int kg_session_reset_state(kg_session *s, kg_error *err);
 typedef struct {
     double worst[KG_PREC_NONE];  // largest error/bound at each rung of the ladder
     double error_over_bound;     // at the lowest precision allowed for this case
-    char *where;         // "out[3,17]: got 0.5, expected 0.25 (error 1e4 times the bound)"; owned; NULL when right
-    uint64_t unwritten;  // poison left
-    bool guard_broken;   // written past an output
+    char *where;           // "out[3,17]: got 0.5, expected 0.25 (error 1e4 times the bound)"; owned; NULL when right
+    const char *reading;   // the allowed reading that the outputs follow, or come nearest to; static; NULL: no choice
+    kg_likeness likeness;  // of the first output, where the task has public_limits and the case an output; else NAN
+    uint64_t unwritten;    // poison left
+    bool guard_broken;     // written past an output
 } kg_check;
 // seeds: of the calls made on the slot since its state was reset, oldest first. full: every element at any cost. kept:
 // what calls of one case share, NULL at the first; freed by the caller. NULL: the call stands alone.

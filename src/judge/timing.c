@@ -159,6 +159,8 @@ static int check_slot(kg_trial *t, const side *x, const kg_case *c, int slot, co
     if (kg_session_check(x->s, x->seeds, x->n_seeds, slot, false, NULL, &k, err)) return -1;
     for (int p = 0; p < KG_PREC_NONE; p++)
         if (k.worst[p] > worst->worst[p]) worst->worst[p] = k.worst[p];
+    worst->reading = k.reading;
+    worst->likeness = k.likeness;
     if (k.error_over_bound > worst->error_over_bound) worst->error_over_bound = k.error_over_bound;
     *right = !(k.error_over_bound > 1 || k.unwritten || k.guard_broken);
     if (!*right) {

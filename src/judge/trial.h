@@ -13,6 +13,8 @@ typedef struct {
     kg_precision rung;
     double error_over_bound;  // INFINITY when no number says how wrong
     char *why;                // owned; NULL when ok
+    kg_likeness likeness;     // NAN: none
+    const char *reading;      // that its outputs follow; static; NULL: the task has one, or the case is wrong
 } kg_case_result;
 
 // Times of one size.

@@ -10,6 +10,20 @@ static void task_bug(const kg_task *t, const char *what) {
     abort();
 }
 
+int kg_oracle(const kg_call *call, kg_ref *ref) {
+    const kg_task *t = call->task;
+    kg_call whole = *call;
+    void *own = NULL;
+    if (!whole.reading) whole.reading = t->readings;
+    if (t->prepare && !whole.prepared) {
+        whole.prepared = own = t->prepare(&whole);
+        if (!own) return -1;
+    }
+    const int rc = t->oracle(&whole, ref);
+    if (own) t->release(own);
+    return rc;
+}
+
 int kg_param_index(const kg_task *t, const char *param) {
     for (int i = 0; t->params[i].name; i++)
         if (strcmp(t->params[i].name, param) == 0) return i;

@@ -13,6 +13,9 @@
 
 #include "task/task.h"
 
+// The task's oracle; prepares the call and takes the first reading where the caller did not. -1: out of memory.
+int kg_oracle(const kg_call *call, kg_ref *ref);
+
 // ---- reading a call -----------------------------------------------------------------------------
 // By name; an unknown name ends the program (a task's own bug).
 int kg_param_index(const kg_task *t, const char *param);

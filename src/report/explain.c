@@ -67,6 +67,15 @@ static void correctness(const json_t *r, FILE *to) {
     else if (why) kg_wrap(to, 2, "%s", why);
     if (worst && !isnan(error))
         kg_wrap(to, 2, "Largest error: %.3g of what rounding allows (1 is the limit), in case %s.", error, worst);
+    const char *reading = kg_field_text(c, "reading");
+    if (reading) kg_wrap(to, 2, "The task's text leaves its design open; this one: %s.", reading);
+    const double asked = kg_field_number(c, "public.asked.rmse"), rmse = kg_field_number(c, "public.worst.rmse");
+    if (!isnan(asked) && !isnan(rmse))
+        kg_wrap(to, 2,
+                "A public benchmark compares with the answer without quantisation, and asks rmse %g, l1_relative %g, "
+                "cosine_sim %g: met in %.0f of %.0f cases, at worst rmse %.3g. It decides nothing here.",
+                asked, kg_field_number(c, "public.asked.l1_relative"), kg_field_number(c, "public.asked.cosine_sim"),
+                kg_field_number(c, "public.met"), kg_field_number(c, "public.cases"), rmse);
     if (precision)
         kg_wrap(to, 2, "It works at %s precision: the best rung of the ladder that its errors fit.", precision);
     char *command = replay ? kg_wrap_command(replay, 4, 9) : NULL;

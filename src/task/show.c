@@ -108,6 +108,9 @@ char *kg_task_describe(const kg_task *t) {
                 kg_precision_name(t->lowest));
     kg_text_add(&out, "baseline: CUDA %s, without PyTorch %s; CPU %s\n", t->torch_baseline ? t->torch_baseline : "none",
                 t->cuda_baseline ? t->cuda_baseline : "none", t->cpu_baseline ? t->cpu_baseline : "none");
+    if (t->readings) kg_text_add(&out, "designs that are right (all outputs of a call must follow one)\n");
+    for (const kg_reading *r = t->readings; r && r->name; r++)
+        if (!r->wrong) kg_text_add(&out, "  %s\n", r->name);
     add_cases(&out, t);
     free(c);
     free(cuda);

@@ -135,9 +135,25 @@ static inline double kg_at(const kg_view *v, int64_t logical) {
     return kg_load(v->desc.dtype, v->data, kg_offset(&v->desc, logical));
 }
 
+// One way to understand a task whose text leaves several open (which scale a quantised value has), or one that is known
+// and not allowed. The judge compares a call's outputs with the allowed readings in turn; all of them must follow one.
+typedef struct {
+    const char *name;   // "scale by tensor, absmax/127"
+    const char *wrong;  // NULL: allowed. Else not, and what is said of a wrong output that follows it
+    int choice[4];      // for the oracle
+} kg_reading;
+
+// How near outputs are to the answer without quantisation: root mean square and mean absolute difference (the latter
+// over the answer's mean magnitude), and the cosine between the two.
+typedef struct {
+    double rmse, l1_relative, cosine;
+} kg_likeness;
+
 typedef struct kg_call {
     const kg_task *task;
     const kg_case *c;
+    const kg_reading *reading;       // which one the oracle answers; NULL: the task has none
+    const void *prepared;            // what the task's prepare() made of this call; NULL: it has none
     kg_view args[KG_MAX_ARGS];       // tensors only: the values as they were when the call began
     const struct kg_call *previous;  // stateful tasks: the call before on the same slot, else NULL
 } kg_call;
@@ -203,11 +219,21 @@ struct kg_task {
 
     int (*cases)(kg_cases *b);                        // adds the cases of b->level
     int (*infer)(const kg_task *t, kg_case *c);       // sets n_outs, outs from the args; -1: the case is impossible
-    int (*oracle)(const kg_call *call, kg_ref *ref);  // -1: out of memory. NULL when all outputs are held
+    // -1: out of memory. NULL when all outputs are held; called through kg_oracle (oracle.h).
+    int (*oracle)(const kg_call *call, kg_ref *ref);
     // Outputs with no single right answer, bit i for output i, and what must hold of them (oracle/holds.h). The other
     // outputs are the oracle's; holds() sees all.
     unsigned held;
     int (*holds)(const kg_call *call, const struct kg_answer *a, struct kg_holds *h);  // -1: out of memory
+    // The likeliest first, at least one allowed, those not allowed last; ends with name NULL. NULL: there is but one.
+    const kg_reading *readings;
+    // What a public benchmark asks of the outputs, against the first reading that is not allowed. Reported beside the
+    // verdict, of which it is no part. NULL: nothing.
+    const kg_likeness *public_limits;
+    // Made once a call before the oracle is asked for pieces of it: what depends on whole inputs (their largest
+    // values).
+    void *(*prepare)(const kg_call *call);  // NULL: no memory. NULL entry: nothing
+    void (*release)(void *prepared);
     void (*work)(const kg_task *t, const kg_case *c,
                  kg_work *w);  // NULL: bytes from the tensors, one fp32 op per output
     // Rough count of input elements touched to compute one isolated output element (a softmax row: its length).

@@ -59,7 +59,7 @@ static inline kg_precision answer_rung(const kg_call *call, const void *out) {
     const kg_view view = {*desc, out};
     for (size_t i = 0; i < ref.n; i++) index[i] = (int64_t)i;
     kg_ref r = {0, ref.n, index, ref.value, ref.local, ref.acc};
-    kg_precision p = call->task->oracle(call, &r) ? KG_PREC_NONE : KG_PREC_FP64;
+    kg_precision p = kg_oracle(call, &r) ? KG_PREC_NONE : KG_PREC_FP64;
     for (size_t i = 0; i < ref.n; i++) {
         got[i] = kg_at(&view, (int64_t)i);
         const double v = ref.value[i];

@@ -202,7 +202,7 @@ static void batch_norm_knows_both_variances(void **state) {
     assert_int_not_equal(rung(&r.ref, y[1]), KG_PREC_FP32);
     reference running = reference_make(KG_F32, 3);
     kg_ref ref = {2, 3, (int64_t[]){0, 1, 2}, running.value, running.local, running.acc};
-    assert_int_equal(r.t->oracle(&r.calls[0], &ref), 0);
+    assert_int_equal(kg_oracle(&r.calls[0], &ref), 0);
     assert_int_equal(rung(&running, var[1]), KG_PREC_FP32);
     assert_int_not_equal(rung(&running, var[0]), KG_PREC_FP32);
     reference_free(&running);

@@ -55,7 +55,7 @@ static void integers_sum_exactly_over_several_dimensions(void **state) {
     const kg_call call = {.task = t, .c = c, .args[0] = {c->args[0].tensor, x}};
     double v[9];
     kg_ref ref = {0, 3, (int64_t[]){0, 1, 2}, v, v + 3, v + 6};
-    assert_int_equal(t->oracle(&call, &ref), 0);
+    assert_int_equal(kg_oracle(&call, &ref), 0);
     assert_true(v[0] == 153 && v[1] == 197 && v[2] == 241 && v[3] == 0 && v[6] == 0);
     kg_cases_free(&b);
 }
@@ -70,7 +70,7 @@ static double argmax_of(const float *x, int64_t n) {
     const kg_call call = {.task = t, .c = c, .args[0] = {c->args[0].tensor, x}};
     double v[3];
     kg_ref ref = {0, 1, (int64_t[]){0}, v, v + 1, v + 2};
-    assert_int_equal(t->oracle(&call, &ref), 0);
+    assert_int_equal(kg_oracle(&call, &ref), 0);
     kg_cases_free(&b);
     return v[0];
 }
@@ -155,7 +155,7 @@ static double cross_entropy(const char *reduction, int64_t ignore, double *bound
         .task = t, .c = c, .args = {{c->args[0].tensor, x}, {c->args[1].tensor, target}, {c->args[2].tensor, w}}};
     double v[3];
     kg_ref ref = {0, 1, (int64_t[]){0}, v, v + 1, v + 2};
-    assert_int_equal(t->oracle(&call, &ref), 0);
+    assert_int_equal(kg_oracle(&call, &ref), 0);
     kg_cases_free(&b);
     *bound = v[1] + v[2];
     return v[0];
