@@ -10,14 +10,18 @@ kg_rung kg_rung_of(const kg_task *t, kg_dtype d) {
 double kg_term_error(const kg_rung *r, kg_term x) { return r->u * x.local + r->u_acc * x.acc; }
 
 // ---- one value --------------------------------------------------------------------------------------
-// What computing a value rounds, `size` units: float32's in half precision.
+// What computing a value rounds, `size` units: float32's in half precision and around tf32's products.
 static kg_term rounded(const kg_rung *r, kg_term x, double size) {
-    if (r->half) x.acc += size;
+    if (r->half || r->u > r->u_acc) x.acc += size;
     else x.local += size;
     return x;
 }
 
-kg_term kg_term_input(const kg_rung *r, double v) { return (kg_term){v, r->half ? 0 : fabs(v), 0}; }
+kg_term kg_term_input(const kg_rung *r, double v) {
+    return r->half ? kg_term_exact(v) : rounded(r, kg_term_exact(v), fabs(v));
+}
+
+kg_term kg_term_number(const kg_rung *r, double v) { return rounded(r, kg_term_exact(v), fabs(v)); }
 
 kg_term kg_term_stored(const kg_rung *r, kg_term x) {
     if (r->half) x.local += fabs(x.value);
@@ -42,12 +46,26 @@ kg_term kg_term_mul(const kg_rung *r, kg_term a, kg_term b) {
 
 // (a + da)/(b + db) - q = (da - q db)/(b + db).
 kg_term kg_term_div(const kg_rung *r, kg_term a, kg_term b) {
-    const double v = a.value / b.value, size = fabs(v), over = fmax(0, fabs(b.value) - kg_term_error(r, b));
+    const double v = a.value / b.value, size = fabs(v), over = fabs(b.value) - kg_term_error(r, b);
+    if (!(over > 0)) return (kg_term){v, INFINITY, INFINITY};  // b may be 0 as well
     return rounded(r, (kg_term){v, (a.local + size * b.local) / over, (a.acc + size * b.acc) / over}, 4 * size);
 }
 
 kg_term kg_term_scale(kg_term x, double factor) {
     return (kg_term){x.value * factor, x.local * fabs(factor), x.acc * fabs(factor)};
+}
+
+// In half precision a kernel may store the product before the bias is added, and the sum once more.
+kg_term kg_term_affine(const kg_rung *r, kg_term x, double weight, double bias, bool any) {
+    if (!any) return x;
+    const double size = fabs(x.value * weight), y = x.value * weight + bias;
+    kg_term t = {y, fabs(weight) * x.local, fabs(weight) * x.acc};
+    if (r->half) t.local += size + fabs(y);
+    return rounded(r, t, size + fabs(bias) + fabs(y));
+}
+
+kg_term kg_term_cast(const kg_rung *from, const kg_rung *to, kg_term x) {
+    return (kg_term){x.value, x.local * (from->u / to->u), x.acc * (from->u_acc / to->u_acc)};
 }
 
 // How far f moves when x does by e. A side on which f has no value does not count: a task's cases keep away from the
@@ -59,6 +77,7 @@ static double moved(double v, double x, double e, kg_point (*f)(double x, const 
 
 kg_term kg_term_map(const kg_rung *r, kg_term x, kg_point (*f)(double x, const void *ctx), const void *ctx) {
     const kg_point p = f(x.value, ctx);
+    if (!isfinite(x.value)) return kg_term_exact(p.value);
     const double e = kg_term_error(r, x);
     const double slope = e > 0 && isfinite(e) ? moved(p.value, x.value, e, f, ctx) / e : 0;
     return rounded(r, (kg_term){p.value, slope * x.local, slope * x.acc}, p.local);
@@ -100,14 +119,20 @@ kg_term kg_stage_mean(const kg_rung *r, const kg_stage *s) {
 
 kg_term kg_stage_dot(const kg_rung *r, const kg_stage *a, const kg_stage *b) {
     kg_sum_t sum = {0};
-    double local = 0, acc = 0;
+    double local = 0, acc = 0, path = 0, largest = 0;
     for (int64_t i = 0; i < a->n; i++) {
-        kg_dot_add(&sum, a->at[i].value, b->at[i].value);
-        const double by = fabs(b->at[i].value) + kg_term_error(r, b->at[i]), size = fabs(a->at[i].value);
+        const double x = a->at[i].value, y = b->at[i].value;
+        kg_dot_add(&sum, x, y);
+        const double by = fabs(y) + kg_term_error(r, b->at[i]), size = fabs(x);
         local += by * a->at[i].local + size * b->at[i].local;
         acc += by * a->at[i].acc + size * b->at[i].acc;
+        path += fabs(sum.hi);
+        largest = fmax(largest, fabs(x * y));
     }
-    return rounded(r, (kg_term){kg_sum_value(&sum), local, acc + kg_sum_acc(&sum)}, sqrt(sum.square));
+    const double v = kg_sum_value(&sum), spread = sqrt(sum.square);
+    if (a->n > 1) acc += kg_sum_acc(&sum) + path / 8;
+    if (r->u > r->u_acc && !r->half) local += 4 * spread + 2 * largest + 2 * fabs(v);
+    return rounded(r, (kg_term){v, local, acc}, spread);
 }
 
 // d norm = sum x e / norm, and never more than the norm of e.
@@ -131,14 +156,61 @@ kg_term kg_stage_norm2(const kg_rung *r, const kg_stage *s) {
     return rounded(r, v, 4 * norm);
 }
 
+static kg_point power_at(double x, const void *ctx) {
+    const double p = *(const double *)ctx, size = fabs(x), v = p == 1 ? size : pow(size, p);
+    // As exp(p log |x|), if need be.
+    return isfinite(v) && v > 0 ? (kg_point){v, p == 1 ? 0 : v * (KG_LAMBDA + fabs(p * log(size)))} : kg_point_exact(v);
+}
+
+static kg_term largest_of(const kg_rung *r, const kg_stage *s) {
+    kg_term most = {0, 0, 0};
+    double local = 0, acc = 0;
+    (void)r;
+    for (int64_t i = 0; i < s->n; i++) {
+        const double size = fabs(s->at[i].value);
+        if (!(size <= most.value) && !isnan(most.value)) most.value = size;
+        local = fmax(local, s->at[i].local), acc = fmax(acc, s->at[i].acc);
+    }
+    return (kg_term){most.value, local, acc};
+}
+
+kg_term kg_stage_norm(const kg_rung *r, const kg_stage *s, double p) {
+    if (isinf(p)) return largest_of(r, s);
+    if (p == 2) return kg_stage_norm2(r, s);
+    kg_sum_t sum = {0};
+    kg_term total = {0, 0, 0};
+    const double root = 1 / p;
+    for (int64_t i = 0; i < s->n; i++) {
+        const kg_term t = kg_term_map(r, s->at[i], power_at, &p);
+        kg_sum_add(&sum, t.value);
+        total.local += t.local, total.acc += t.acc;
+    }
+    total.value = kg_sum_value(&sum), total.acc += kg_sum_acc(&sum);
+    return kg_term_map(r, total, power_at, &root);
+}
+
 // ---- softmax ------------------------------------------------------------------------------------------
 typedef struct {
     double largest, sum, sum_acc,
         spread;         // of exp(x - largest); spread: mean of largest - x, weighted with the softmax
     double local, acc;  // mean of the errors, weighted so
+    double most;        // and the largest
 } soft;
 
-static soft soft_of(const kg_stage *s) {
+// (exp(e) - 1) / e or a little more.
+static double bent(double e) { return e < 1e-3 ? 1 + e : expm1(e) / e; }
+
+// log sum exp(x + e) rises by log sum y exp(e) when every x does by its e, and falls by no more than sum y e (Jensen).
+static double rise(const kg_rung *r, const kg_stage *s, const soft *m) {
+    double sum = 0;
+    for (int64_t i = 0; i < s->n; i++) {
+        const double y = exp(s->at[i].value - m->largest) / m->sum;
+        if (y > 0) sum += y * expm1(kg_term_error(r, s->at[i]));
+    }
+    return fmin(log1p(sum), m->most);
+}
+
+static soft soft_of(const kg_rung *r, const kg_stage *s) {
     soft m = {.largest = -INFINITY};
     for (int64_t i = 0; i < s->n; i++)
         if (!(s->at[i].value <= m.largest) && !isnan(m.largest)) m.largest = s->at[i].value;
@@ -146,32 +218,37 @@ static soft soft_of(const kg_stage *s) {
     for (int64_t i = 0; i < s->n; i++) {
         const double d = s->at[i].value - m.largest, term = exp(d);
         kg_sum_add(&sum, term);
-        if (!(term > 0)) continue;
+        if (!(term > 0)) continue;  // an infinity's errors may be infinite
         m.spread -= term * d;
         m.local += term * s->at[i].local;
         m.acc += term * s->at[i].acc;
+        m.most = fmax(m.most, kg_term_error(r, s->at[i]));
     }
     m.sum = kg_sum_value(&sum), m.sum_acc = kg_sum_acc(&sum);
     m.spread /= m.sum, m.local /= m.sum, m.acc /= m.sum;
+    const double mean = r->u * m.local + r->u_acc * m.acc;
+    const double by = m.most < 1e-3 ? 1 + m.most : mean > 0 ? fmax(1, rise(r, s, &m) / mean) : 1;
+    m.local *= by, m.acc *= by;
     return m;
 }
 
 // log y moves by e_j - sum y e, so y by that in an exponent; the sum's own error and those of x - largest are as in
 // the softmax's oracle.
 void kg_stage_softmax(const kg_rung *r, kg_stage *s) {
-    const soft m = soft_of(s);
+    const soft m = soft_of(r, s);
     for (int64_t i = 0; i < s->n; i++) {
         const kg_term x = s->at[i];
         const double d = x.value - m.largest, y = exp(d) / m.sum;
         const double local = x.local + m.local, acc = x.acc + m.acc, e = r->u * local + r->u_acc * acc;
-        const double by = e > 0 ? y * expm1(e) / e : y;
+        const double by = e > 0 ? fmin(y * bent(e), 1 / e) : y;
         const double own = y > 0 ? y * (KG_LAMBDA + 2 * fabs(d) + 2 * m.spread) : 0;
-        s->at[i] = rounded(r, (kg_term){y, by * local, by * acc + y * m.sum_acc / m.sum}, own);
+        if (y == 0 && !isfinite(d)) s->at[i] = kg_term_exact(0);
+        else s->at[i] = rounded(r, (kg_term){y, by * local, by * acc + y * m.sum_acc / m.sum}, own);
     }
 }
 
 void kg_stage_log_softmax(const kg_rung *r, kg_stage *s) {
-    const soft m = soft_of(s);
+    const soft m = soft_of(r, s);
     const double log_sum = log(m.sum);
     for (int64_t i = 0; i < s->n; i++) {
         const kg_term x = s->at[i];
@@ -202,14 +279,6 @@ static spread spread_of(const kg_rung *r, const kg_stage *s) {
     return m;
 }
 
-// What a kernel that stores before weight and bias are applied rounds in half precision: z, and the sum once more.
-static kg_term affine(const kg_rung *r, kg_term z, double weight, double bias, bool any) {
-    const double size = fabs(z.value * weight), y = z.value * weight + bias;
-    kg_term t = {y, fabs(weight) * z.local, fabs(weight) * z.acc};
-    if (any && r->half) t.local += size + fabs(y);
-    return any ? rounded(r, t, size + fabs(bias) + fabs(y)) : t;
-}
-
 // z = (x - m) / s moves by (e_j - mean(e)) / s - z mean(z e) / s.
 void kg_stage_layer_norm(const kg_rung *r, kg_stage *s, double eps, const double *weight, const double *bias) {
     const spread m = spread_of(r, s);
@@ -220,14 +289,18 @@ void kg_stage_layer_norm(const kg_rung *r, kg_stage *s, double eps, const double
         local += s->at[i].local / n, acc += s->at[i].acc / n;
         z_local += z * s->at[i].local / n, z_acc += z * s->at[i].acc / n;
     }
+    // s itself may be this much smaller.
+    const double own_variance = r->u_acc * m.variance_acc / (2 * scale2);
+    const double shrunk = by * (r->u * z_local + r->u_acc * z_acc) + own_variance, bend = 1 / fmax(0, 1 - shrunk);
     for (int64_t i = 0; i < s->n; i++) {
         const kg_term x = s->at[i];
         const double z = (x.value - m.mean) * by, size = fabs(z);
         // Kernels that fold the constants into x * scale + shift cancel what the subtraction would have.
         const double own = KG_LAMBDA * size + 2 * by * (fabs(x.value) + fabs(m.mean));
-        const kg_term t = {z, by * (x.local + local + size * z_local),
-                           by * (x.acc + acc + size * z_acc + m.mean_acc) + size * m.variance_acc / (2 * scale2)};
-        s->at[i] = affine(r, rounded(r, t, own), weight ? weight[i] : 1, bias ? bias[i] : 0, weight || bias);
+        const kg_term t = {
+            z, bend * by * (x.local + local + size * z_local),
+            bend * (by * (x.acc + acc + size * z_acc + m.mean_acc) + size * m.variance_acc / (2 * scale2))};
+        s->at[i] = kg_term_affine(r, rounded(r, t, own), weight ? weight[i] : 1, bias ? bias[i] : 0, weight || bias);
     }
 }
 
@@ -241,12 +314,14 @@ void kg_stage_rms_norm(const kg_rung *r, kg_stage *s, double eps, const double *
         const double y = fabs(s->at[i].value) * by;
         y_local += y * s->at[i].local / n, y_acc += y * s->at[i].acc / n;
     }
+    const double own_square = r->u_acc * kg_sum_acc(&squares) / (2 * n * scale2);
+    const double shrunk = by * (r->u * y_local + r->u_acc * y_acc) + own_square, bend = 1 / fmax(0, 1 - shrunk);
     for (int64_t i = 0; i < s->n; i++) {
         const kg_term x = s->at[i];
         const double y = x.value * by, size = fabs(y);
-        const kg_term t = {y, by * (x.local + size * y_local),
-                           by * (x.acc + size * y_acc) + size * kg_sum_acc(&squares) / (2 * n * scale2)};
-        s->at[i] = affine(r, rounded(r, t, KG_LAMBDA * size), weight ? weight[i] : 1, 0, weight != NULL);
+        const kg_term t = {y, bend * by * (x.local + size * y_local),
+                           bend * (by * (x.acc + size * y_acc) + size * kg_sum_acc(&squares) / (2 * n * scale2))};
+        s->at[i] = kg_term_affine(r, rounded(r, t, KG_LAMBDA * size), weight ? weight[i] : 1, 0, weight != NULL);
     }
 }
 
@@ -288,7 +363,8 @@ int kg_stage_from(kg_stage *s, int64_t first, int64_t step, int (*part)(kg_ref *
     for (size_t i = 0; i < n && !rc; i++) index[i] = first + (int64_t)i * step;
     kg_ref ref = {0, n, index, v, v ? v + n : NULL, v ? v + 2 * n : NULL};
     if (!rc) rc = part(&ref, ctx);
-    for (size_t i = 0; i < n && !rc; i++) s->at[i] = (kg_term){v[i], v[n + i], v[2 * n + i]};
+    for (size_t i = 0; i < n && !rc; i++)
+        s->at[i] = isfinite(v[i]) ? (kg_term){v[i], v[n + i], v[2 * n + i]} : kg_term_exact(v[i]);
     free(index);
     free(v);
     return rc ? -1 : 0;

@@ -9,7 +9,8 @@
 // the two parts are scaled alike.
 //
 // Half precision: what computing adds is charged at u_acc (honest kernels compute in float32), and the rounding of a
-// value that an unfused kernel stores between two stages at the storage's u: kg_term_stored().
+// value that an unfused kernel stores between two stages at the storage's u: kg_term_stored(). So it is where float32
+// products may be tf32's: everything else is float32's.
 #ifndef KG_STAGES_H
 #define KG_STAGES_H
 
@@ -31,6 +32,8 @@ double kg_term_error(const kg_rung *r, kg_term x);
 static inline kg_term kg_term_exact(double v) { return (kg_term){v, 0, 0}; }
 // An input element: rounded to the working precision by kernels that do so; in half precision exact.
 kg_term kg_term_input(const kg_rung *r, double v);
+// A Number: rounded to the precision that computes.
+kg_term kg_term_number(const kg_rung *r, double v);
 // Rounded where an unfused half-precision kernel stores it; nothing for other dtypes.
 kg_term kg_term_stored(const kg_rung *r, kg_term x);
 kg_term kg_term_add(const kg_rung *r, kg_term a, kg_term b);
@@ -38,7 +41,11 @@ kg_term kg_term_sub(const kg_rung *r, kg_term a, kg_term b);
 kg_term kg_term_mul(const kg_rung *r, kg_term a, kg_term b);
 kg_term kg_term_div(const kg_rung *r, kg_term a, kg_term b);
 kg_term kg_term_scale(kg_term x, double factor);  // by an exact power of two, or where the caller charges the rounding
-// f of a value, f's own error as kg_point has it (oracle.h).
+// x * weight + bias of exact inputs; any: whether there is a weight or a bias at all.
+kg_term kg_term_affine(const kg_rung *r, kg_term x, double weight, double bias, bool any);
+// The same errors in units of another rung, where a value goes on in another dtype.
+kg_term kg_term_cast(const kg_rung *from, const kg_rung *to, kg_term x);
+// f of a value, f's own error as kg_point has it (oracle.h). NaN and infinities have no error, here and below.
 kg_term kg_term_map(const kg_rung *r, kg_term x, kg_point (*f)(double x, const void *ctx), const void *ctx);
 // Into ref; a value that is not finite has no error.
 void kg_term_put(kg_ref *ref, size_t k, kg_term x);
@@ -56,6 +63,9 @@ kg_term kg_stage_sum(const kg_rung *r, const kg_stage *s);
 kg_term kg_stage_mean(const kg_rung *r, const kg_stage *s);
 // sqrt(sum of squares).
 kg_term kg_stage_norm2(const kg_rung *r, const kg_stage *s);
+// sum(|x|^p)^(1/p), p > 0; the largest |x| for infinity.
+kg_term kg_stage_norm(const kg_rung *r, const kg_stage *s, double p);
+// By matrix units, where the rung is theirs: src/oracle/product.c.
 kg_term kg_stage_dot(const kg_rung *r, const kg_stage *a, const kg_stage *b);
 // In place, over the whole block.
 void kg_stage_softmax(const kg_rung *r, kg_stage *s);

@@ -3,13 +3,12 @@
 
 #include <string.h>
 
-const kg_param kg_params_class_loss[] = {
-    {.name = "input", .kind = KG_P_TENSOR},
-    {.name = "target", .kind = KG_P_TENSOR},
-    {.name = "weight", .kind = KG_P_TENSOR, .optional = true, .nullable = true, .keyword = true},
-    {.name = "ignore_index", .kind = KG_P_INT, .optional = true, .keyword = true, .has_default = true, .number = -100},
-    {.name = "reduction", .kind = KG_P_STR, .optional = true, .keyword = true, .has_default = true, .text = "mean"},
-    {.name = NULL}};
+const kg_param kg_params_class_loss[] = {{.name = "input", .kind = KG_P_TENSOR},
+                                         {.name = "target", .kind = KG_P_TENSOR},
+                                         KG_LOSS_WEIGHT,
+                                         KG_LOSS_IGNORE_INDEX,
+                                         KG_LOSS_REDUCTION,
+                                         {.name = NULL}};
 const char *const kg_outputs_loss[] = {"out", NULL};
 
 kg_reduction kg_reduction_of(const kg_arg *reduction) {
@@ -64,12 +63,15 @@ void kg_loss_ref(kg_ref *ref, kg_reduction reduction, bool half, int64_t terms, 
 }
 
 // ---- cases ------------------------------------------------------------------------------------------
-static kg_case *add(kg_cases *b, kg_fill fill, kg_tensor input) {
+static const char *target_name(const kg_cases *b) { return b->task->params[KG_LOSS_TARGET].name; }
+
+#define add kg_class_loss_case
+kg_case *add(kg_cases *b, kg_fill fill, kg_tensor input) {
     kg_case *c = kg_case_add(b);
     const int dim = kg_class_dim(&input);
-    kg_set_strided(c, b->task, "input", input, fill);
+    kg_set_strided(c, b->task, b->task->params[KG_LOSS_INPUT].name, input, fill);
     kg_tensor target = kg_reduced_shape(&input, 1 << dim, false, KG_I64);
-    kg_set_strided(c, b->task, "target", target, KG_INTEGERS(0, (double)(input.shape[dim] - 1)));
+    kg_set_strided(c, b->task, target_name(b), target, KG_INTEGERS(0, (double)(input.shape[dim] - 1)));
     return c;
 }
 static kg_case *reduced(kg_cases *b, kg_case *c, const char *reduction) {
@@ -87,8 +89,8 @@ static kg_case *ignoring(kg_cases *b, kg_case *c, int64_t index) {
 }
 // target and weight as views of larger tensors.
 static kg_case *stepped(kg_cases *b, kg_case *c) {
-    kg_arg *target = &c->args[KG_LOSS_TARGET], *weight = &c->args[KG_LOSS_WEIGHT];
-    kg_set_strided(c, b->task, "target",
+    const kg_arg *target = &c->args[KG_LOSS_TARGET], *weight = kg_case_arg(c, b->task, "weight");
+    kg_set_strided(c, b->task, target_name(b),
                    kg_tensor_stepped(target->tensor.dtype, target->tensor.ndim, target->tensor.shape, 3), target->fill);
     kg_set_strided(c, b->task, "weight", kg_tensor_stepped(weight->tensor.dtype, 1, weight->tensor.shape, 2),
                    weight->fill);
@@ -96,15 +98,23 @@ static kg_case *stepped(kg_cases *b, kg_case *c) {
 }
 static kg_case *probable(kg_cases *b, kg_case *c) {
     const kg_tensor *in = &c->args[KG_LOSS_INPUT].tensor;
-    kg_set_tensor(c, b->task, "target", in->dtype, in->ndim, in->shape, KG_UNIFORM(0, 1));
+    kg_set_tensor(c, b->task, target_name(b), in->dtype, in->ndim, in->shape, KG_UNIFORM(0, 1));
     return c;
 }
 
 #define F32(...) kg_tensor_contiguous(KG_F32, KG_SHAPE(__VA_ARGS__))
+static void shaped(kg_cases *b, kg_fill fill, bool probabilities) {
+    add(b, fill, F32(17));       // one sample, no batch
+    add(b, fill, F32(3, 5, 7));  // a class for each of 7 places
+    reduced(b, weighted(b, add(b, fill, F32(3, 5, 7))), "none");
+    if (!probabilities) return;
+    probable(b, add(b, fill, F32(3, 5, 7)));
+    reduced(b, probable(b, add(b, fill, F32(17))), "sum");
+}
+
 static void quick(kg_cases *b, kg_fill fill) {
     static const kg_dtype others[] = {KG_F16, KG_BF16, KG_F64};
     add(b, fill, F32(1, 3));
-    add(b, fill, F32(17));  // one sample, no batch
     add(b, fill, F32(33, 10));
     reduced(b, add(b, fill, F32(33, 10)), "none");
     reduced(b, add(b, fill, F32(33, 10)), "sum");
@@ -114,8 +124,6 @@ static void quick(kg_cases *b, kg_fill fill) {
     ignoring(b, reduced(b, weighted(b, add(b, fill, F32(65, 4))), "sum"), 1);
     reduced(b, ignoring(b, add(b, fill, F32(65, 4)), 2), "none");
     ignoring(b, add(b, fill, F32(9, 1)), 0);  // all ignored: 0 / 0
-    add(b, fill, F32(3, 5, 7));               // a class for each of 7 places
-    reduced(b, weighted(b, add(b, fill, F32(3, 5, 7))), "none");
     reduced(b, add(b, fill, F32(0, 5)), "sum");
     add(b, fill, F32(257, 1000));
     add(b, fill, kg_tensor_transposed(KG_F32, KG_SHAPE(33, 10), 0, 1));
@@ -136,22 +144,42 @@ static void with_probabilities(kg_cases *b, kg_fill fill) {
     probable(b, add(b, fill, F32(33, 10)));
     reduced(b, probable(b, weighted(b, add(b, fill, F32(33, 10)))), "none");
     probable(b, weighted(b, add(b, fill, F32(33, 10))));  // the mean counts samples, not weights
-    probable(b, add(b, fill, F32(3, 5, 7)));
-    reduced(b, probable(b, add(b, fill, F32(17))), "sum");
 }
 
-static void full(kg_cases *b, kg_fill fill) {
+static kg_case *smoothed(kg_cases *b, kg_case *c, double smoothing) {
+    kg_set_float(c, b->task, "label_smoothing", smoothing);
+    return c;
+}
+static void with_smoothing(kg_cases *b, kg_fill fill, bool probabilities) {
+    static const kg_dtype others[] = {KG_F16, KG_BF16, KG_F64};
+    smoothed(b, add(b, fill, F32(33, 10)), 0.25);
+    smoothed(b, add(b, fill, F32(33, 10)), 1);
+    smoothed(b, reduced(b, add(b, fill, F32(33, 10)), "none"), 0.1);
+    smoothed(b, weighted(b, add(b, fill, F32(33, 10))), 0.5);  // the mean counts the target's weight alone
+    smoothed(b, reduced(b, weighted(b, add(b, fill, F32(33, 10))), "sum"), 0.5);
+    smoothed(b, ignoring(b, weighted(b, add(b, fill, F32(65, 4))), 2), 0.5);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        smoothed(b, weighted(b, add(b, fill, kg_tensor_contiguous(others[i], KG_SHAPE(65, 33)))), 0.25);
+    if (!probabilities) return;
+    smoothed(b, probable(b, add(b, fill, F32(33, 10))), 0.25);
+    smoothed(b, reduced(b, probable(b, weighted(b, add(b, fill, F32(33, 10)))), "none"), 0.5);
+}
+
+static void full(kg_cases *b, kg_fill fill, bool flat) {
     add(b, fill, F32(4099, 7));
     add(b, fill, F32(0, 5));  // mean of nothing: NaN
-    reduced(b, weighted(b, add(b, fill, F32(2, 3, 4, 5))), "mean");
+    if (!flat) reduced(b, weighted(b, add(b, fill, F32(2, 3, 4, 5))), "mean");
     add(b, fill, F32(2, 50257));
 }
 
-int kg_class_loss_cases(kg_cases *b, kg_fill fill, bool probabilities) {
+int kg_class_loss_cases(kg_cases *b, kg_fill fill, unsigned which) {
+    const bool probabilities = which & KG_LOSS_PROBABILITIES, flat = which & KG_LOSS_FLAT;
     if (b->level == KG_CASES_QUICK || b->level == KG_CASES_FULL) {
         quick(b, fill);
+        if (!flat) shaped(b, fill, probabilities);
         if (probabilities) with_probabilities(b, fill);
-        if (b->level == KG_CASES_FULL) full(b, fill);
+        if (which & KG_LOSS_SMOOTHED) with_smoothing(b, fill, probabilities);
+        if (b->level == KG_CASES_FULL) full(b, fill, flat);
         return 0;
     }
     if (b->level == KG_TIMED_CUDA)
@@ -161,15 +189,15 @@ int kg_class_loss_cases(kg_cases *b, kg_fill fill, bool probabilities) {
     return 0;
 }
 #undef F32
+#undef add
 
 int kg_class_loss_infer(const kg_task *t, kg_case *c) {
-    (void)t;
     const kg_tensor *in = &c->args[KG_LOSS_INPUT].tensor, *target = &c->args[KG_LOSS_TARGET].tensor;
     const bool classes = kg_target_is_classes(c);
     if (in->ndim < 1 || !kg_dtype_is_float(in->dtype)) return -1;
     const kg_tensor terms = kg_reduced_shape(in, 1 << kg_class_dim(in), false, in->dtype);
     if (kg_numel(target) != kg_numel(classes ? &terms : in) || target->ndim != in->ndim - (classes ? 1 : 0)) return -1;
-    const bool none = kg_reduction_of(&c->args[KG_LOSS_REDUCTION]) == KG_REDUCE_NONE;
+    const bool none = kg_reduction_of(kg_case_arg(c, t, "reduction")) == KG_REDUCE_NONE;
     c->n_outs = 1;
     c->outs[0] = none ? terms : kg_tensor_contiguous(in->dtype, 0, NULL);
     return 0;

@@ -30,3 +30,17 @@ kg_length kg_p_norm_end(const kg_p_norm *n) {
 kg_length kg_at_least(kg_length norm, double eps) {
     return norm.value >= eps || isnan(norm.value) ? norm : (kg_length){eps, eps, 0};
 }
+
+// In half precision the norm is computed in float32 and may be stored, and so may the quotients.
+void kg_stage_normalize(const kg_rung *r, kg_stage *s, double p, double eps) {
+    kg_p_norm n = kg_p_norm_start(p);
+    for (int64_t i = 0; i < s->n; i++) kg_p_norm_add(&n, kg_point_exact(s->at[i].value), 0);
+    const kg_length l = kg_at_least(kg_p_norm_end(&n), eps);
+    kg_term norm = kg_term_exact(l.value);
+    if (isfinite(l.value) && r->half) norm.local = l.value, norm.acc = l.acc + l.local;
+    else if (isfinite(l.value)) norm.local = l.local, norm.acc = l.acc;
+    for (int64_t i = 0; i < s->n; i++) {
+        const kg_term y = kg_term_stored(r, kg_term_div(r, s->at[i], norm));
+        s->at[i] = isfinite(l.value) ? y : kg_term_exact(y.value);
+    }
+}

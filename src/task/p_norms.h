@@ -2,7 +2,7 @@
 #ifndef KG_P_NORMS_H
 #define KG_P_NORMS_H
 
-#include "oracle/oracle.h"
+#include "oracle/stages.h"
 
 // A value with what computing it may err by: local in units of u, acc in units of u_acc.
 typedef struct {
@@ -22,5 +22,8 @@ void kg_p_norm_add(kg_p_norm *n, kg_point x, double acc_relative);
 kg_length kg_p_norm_end(const kg_p_norm *n);
 // max(norm, eps), as PyTorch's clamp_min: NaN stays.
 kg_length kg_at_least(kg_length norm, double eps);
+
+// A block of exact inputs over max(their p-norm, eps), as a stage: F.normalize.
+void kg_stage_normalize(const kg_rung *r, kg_stage *s, double p, double eps);
 
 #endif

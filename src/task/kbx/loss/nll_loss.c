@@ -3,7 +3,7 @@
 // Terms -weight[t] input[n, t]; those of ignore_index are 0 and have no weight. mean divides by the sum of weights.
 #include "task/losses.h"
 
-static int cases(kg_cases *b) { return kg_class_loss_cases(b, KG_NORMAL(-3, 1), false); }  // log-probabilities
+static int cases(kg_cases *b) { return kg_class_loss_cases(b, KG_NORMAL(-3, 1), 0); }  // log-probabilities
 
 static int infer(const kg_task *t, kg_case *c) { return kg_target_is_classes(c) ? kg_class_loss_infer(t, c) : -1; }
 
@@ -30,8 +30,8 @@ static int oracle(const kg_call *call, kg_ref *ref) {
               .weight = kg_call_view(call, "weight"),
               .lines = kg_groups_of(&input.desc, 1 << dim),
               .step = input.desc.stride[dim],
-              .ignore = call->c->args[KG_LOSS_IGNORE].i};
-    kg_loss_ref(ref, kg_reduction_of(&call->c->args[KG_LOSS_REDUCTION]), kg_is_half(input.desc.dtype),
+              .ignore = kg_call_arg(call, "ignore_index")->i};
+    kg_loss_ref(ref, kg_reduction_of(kg_call_arg(call, "reduction")), kg_is_half(input.desc.dtype),
                 kg_numel(&l.target.desc), term, &l);
     return 0;
 }
@@ -48,7 +48,8 @@ static void work(const kg_task *t, const kg_case *c, kg_work *w) {
     const double n = terms_of(c), size = (double)kg_dtype_size(c->args[KG_LOSS_INPUT].tensor.dtype);
     *w = (kg_work){.bytes_read = n * (size + (double)kg_dtype_size(c->args[KG_LOSS_TARGET].tensor.dtype)),
                    .bytes_written = (double)kg_case_output_bytes(c, t)};
-    if (!c->args[KG_LOSS_WEIGHT].none) w->bytes_read += (double)kg_span_bytes(&c->args[KG_LOSS_WEIGHT].tensor);
+    const kg_arg *weight = kg_case_arg(c, t, "weight");
+    if (!weight->none) w->bytes_read += (double)kg_span_bytes(&weight->tensor);
     w->ops[kg_plain_unit(c->outs[0].dtype)] = 2 * n;
 }
 
