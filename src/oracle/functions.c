@@ -36,6 +36,25 @@ kg_point kg_tanh_point(double x) {
     return p;
 }
 
+// Kernels that form exp(x) - 1 as it stands lose relative accuracy near 0, as tanh's do.
+kg_point kg_selu_point(double x) {
+    const double scale = 1.0507009873554804934193349852946, alpha = 1.6732632423543772848170429916717;
+    const double v = x > 0 ? scale * x : scale * alpha * expm1(x);
+    if (!isfinite(x)) return kg_point_exact(v);
+    kg_point p = kg_point_make(v, x > 0 ? v : x * scale * alpha * exp(x));
+    if (x <= 0) p.local += 4.0;
+    return p;
+}
+
+// x sigma(x): the derivative is sigma (1 + x (1 - sigma)). -inf gives NaN in PyTorch, as -inf * 0 does.
+kg_point kg_silu_point(double x) {
+    if (!isfinite(x)) return kg_point_exact(x > 0 ? x : NAN);
+    const double s = kg_sigmoid(x), v = x * s;
+    return kg_point_make(v, x * s * (1 + x * kg_sigmoid(-x)));
+}
+
+double kg_power_roundings(double p, double x) { return p == 1 || p == 2 || p == 0.5 ? 1 : 4 + fabs(p * log(x)); }
+
 kg_point kg_relu_point(double x) { return kg_point_exact(isnan(x) ? x : x > 0 ? x : 0.0); }
 
 // gelu(x) = x Phi(x). In the left tail kernels compute 0.5 x (1 + erf(x/sqrt 2)), which cancels: the absolute error of

@@ -77,7 +77,12 @@ kg_point kg_gelu_point(double x, bool tanh_form);
 kg_point kg_tanh_point(double x);
 kg_point kg_sigmoid_point(double x);
 kg_point kg_exp_point(double x);
+kg_point kg_selu_point(double x);
+kg_point kg_silu_point(double x);
 kg_point kg_relu_point(double x);  // NaN stays NaN, as in PyTorch
+
+// Relative error of pow(x, p): powers other than 1, 2 and 1/2 may be taken as exp(p log x), which errs by |p log x|.
+double kg_power_roundings(double p, double x);
 
 // ---- sums ---------------------------------------------------------------------------------------
 // What roundings add up to that are not of mean zero: sum.c.

@@ -39,12 +39,4 @@ typedef struct {
 kg_weighted kg_taps_weighted(const kg_view *v, int64_t start, int dims, const kg_taps *taps);
 kg_point kg_taps_picked(const kg_view *v, int64_t start, int dims, const kg_taps *taps);
 
-// Elements from..to-1 of `inputs`, which the i-th of `count` windows of adaptive average pooling covers.
-typedef struct {
-    int64_t from, to;
-} kg_window;
-static inline kg_window kg_window_of(int64_t i, int64_t count, int64_t inputs) {
-    return (kg_window){i * inputs / count, ((i + 1) * inputs + count - 1) / count};
-}
-
 #endif

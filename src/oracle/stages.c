@@ -83,6 +83,16 @@ kg_term kg_term_map(const kg_rung *r, kg_term x, kg_point (*f)(double x, const v
     return rounded(r, (kg_term){p.value, slope * x.local, slope * x.acc}, p.local);
 }
 
+// Kernels that fold the constants into x * scale + shift cancel what the subtraction would have.
+static double normalising(double z, double by, double x, double mean) {
+    return KG_LAMBDA * fabs(z) + 2 * by * (fabs(x) + fabs(mean));
+}
+
+kg_term kg_term_normalise(const kg_rung *r, kg_term x, double mean, double spread2) {
+    const double by = 1 / sqrt(spread2), z = (x.value - mean) * by;
+    return rounded(r, (kg_term){z, by * x.local, by * x.acc}, normalising(z, by, x.value, mean));
+}
+
 void kg_term_put(kg_ref *ref, size_t k, kg_term x) {
     const bool finite = isfinite(x.value);
     ref->value[k] = x.value;
@@ -156,37 +166,45 @@ kg_term kg_stage_norm2(const kg_rung *r, const kg_stage *s) {
     return rounded(r, v, 4 * norm);
 }
 
-static kg_point power_at(double x, const void *ctx) {
-    const double p = *(const double *)ctx, size = fabs(x), v = p == 1 ? size : pow(size, p);
-    // As exp(p log |x|), if need be.
-    return isfinite(v) && v > 0 ? (kg_point){v, p == 1 ? 0 : v * (KG_LAMBDA + fabs(p * log(size)))} : kg_point_exact(v);
+kg_term kg_stage_max(const kg_rung *r, const kg_stage *s) {
+    kg_term most = {-INFINITY, 0, 0};
+    double least = -INFINITY;  // what the largest is at least
+    for (int64_t i = 0; i < s->n; i++) {
+        const double v = s->at[i].value, e = kg_term_error(r, s->at[i]);
+        if (!(v <= most.value) && !isnan(most.value)) most.value = v;
+        if (v - e > least) least = v - e;
+    }
+    for (int64_t i = 0; i < s->n; i++) {
+        const kg_term x = s->at[i];
+        if (!(x.value + kg_term_error(r, x) >= least)) continue;
+        most.local = fmax(most.local, x.local);
+        most.acc = fmax(most.acc, x.acc);
+    }
+    return most;
 }
 
-static kg_term largest_of(const kg_rung *r, const kg_stage *s) {
-    kg_term most = {0, 0, 0};
-    double local = 0, acc = 0;
-    (void)r;
+// A term t = |x|^p moves as far as |x| +- e says, their sum by all of that, and its root as far as the sum. pow()
+// rounds as kg_power_roundings() says.
+static double farthest(double v, double up, double down) { return fmax(up - v, v - down); }
+
+kg_term kg_stage_p_norm(const kg_rung *r, const kg_stage *s, double p) {
+    kg_sum_t powers = {0};
+    kg_term sum = {0}, most = {0};
     for (int64_t i = 0; i < s->n; i++) {
-        const double size = fabs(s->at[i].value);
+        const kg_term x = s->at[i];
+        const double size = fabs(x.value), e = kg_term_error(r, x), t = pow(size, p);
         if (!(size <= most.value) && !isnan(most.value)) most.value = size;
-        local = fmax(local, s->at[i].local), acc = fmax(acc, s->at[i].acc);
+        most.local = fmax(most.local, x.local), most.acc = fmax(most.acc, x.acc);
+        const double by = e > 0 ? farthest(t, pow(size + e, p), pow(fmax(0, size - e), p)) / e : 0;
+        kg_sum_add(&powers, t);
+        sum = rounded(r, (kg_term){0, sum.local + by * x.local, sum.acc + by * x.acc},
+                      t > 0 ? t * kg_power_roundings(p, size) : 0);
     }
-    return (kg_term){most.value, local, acc};
-}
-
-kg_term kg_stage_norm(const kg_rung *r, const kg_stage *s, double p) {
-    if (isinf(p)) return largest_of(r, s);
-    if (p == 2) return kg_stage_norm2(r, s);
-    kg_sum_t sum = {0};
-    kg_term total = {0, 0, 0};
-    const double root = 1 / p;
-    for (int64_t i = 0; i < s->n; i++) {
-        const kg_term t = kg_term_map(r, s->at[i], power_at, &p);
-        kg_sum_add(&sum, t.value);
-        total.local += t.local, total.acc += t.acc;
-    }
-    total.value = kg_sum_value(&sum), total.acc += kg_sum_acc(&sum);
-    return kg_term_map(r, total, power_at, &root);
+    if (isinf(p)) return most;
+    sum.value = kg_sum_value(&powers), sum.acc += kg_sum_acc(&powers);
+    const double e = kg_term_error(r, sum), v = pow(sum.value, 1 / p);
+    const double by = e > 0 ? farthest(v, pow(sum.value + e, 1 / p), pow(fmax(0, sum.value - e), 1 / p)) / e : 0;
+    return rounded(r, (kg_term){v, by * sum.local, by * sum.acc}, v > 0 ? v * kg_power_roundings(1 / p, sum.value) : 0);
 }
 
 // ---- softmax ------------------------------------------------------------------------------------------
@@ -295,13 +313,24 @@ void kg_stage_layer_norm(const kg_rung *r, kg_stage *s, double eps, const double
     for (int64_t i = 0; i < s->n; i++) {
         const kg_term x = s->at[i];
         const double z = (x.value - m.mean) * by, size = fabs(z);
-        // Kernels that fold the constants into x * scale + shift cancel what the subtraction would have.
-        const double own = KG_LAMBDA * size + 2 * by * (fabs(x.value) + fabs(m.mean));
+        const double own = normalising(z, by, x.value, m.mean);
         const kg_term t = {
             z, bend * by * (x.local + local + size * z_local),
             bend * (by * (x.acc + acc + size * z_acc + m.mean_acc) + size * m.variance_acc / (2 * scale2))};
         s->at[i] = kg_term_affine(r, rounded(r, t, own), weight ? weight[i] : 1, bias ? bias[i] : 0, weight || bias);
     }
+}
+
+// sum d^2 moves by 2 d e + e^2: the mean's own shift drops out, since the deviations add up to nothing.
+kg_term kg_stage_variance(const kg_rung *r, const kg_stage *s, double dof) {
+    const spread m = spread_of(r, s);
+    const double n = (double)s->n;
+    kg_term v = {m.variance * n / dof, 0, m.variance_acc * n / dof};
+    for (int64_t i = 0; i < s->n; i++) {
+        const double by = (2 * fabs(s->at[i].value - m.mean) + kg_term_error(r, s->at[i])) / dof;
+        v.local += by * s->at[i].local, v.acc += by * s->at[i].acc;
+    }
+    return rounded(r, v, 2 * v.value);
 }
 
 void kg_stage_rms_norm(const kg_rung *r, kg_stage *s, double eps, const double *weight) {

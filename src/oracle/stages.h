@@ -41,12 +41,14 @@ kg_term kg_term_sub(const kg_rung *r, kg_term a, kg_term b);
 kg_term kg_term_mul(const kg_rung *r, kg_term a, kg_term b);
 kg_term kg_term_div(const kg_rung *r, kg_term a, kg_term b);
 kg_term kg_term_scale(kg_term x, double factor);  // by an exact power of two, or where the caller charges the rounding
-// x * weight + bias of exact inputs; any: whether there is a weight or a bias at all.
-kg_term kg_term_affine(const kg_rung *r, kg_term x, double weight, double bias, bool any);
 // The same errors in units of another rung, where a value goes on in another dtype.
 kg_term kg_term_cast(const kg_rung *from, const kg_rung *to, kg_term x);
 // f of a value, f's own error as kg_point has it (oracle.h). NaN and infinities have no error, here and below.
 kg_term kg_term_map(const kg_rung *r, kg_term x, kg_point (*f)(double x, const void *ctx), const void *ctx);
+// (x - mean) / sqrt(spread2), for constants known exactly; and z * weight + bias, as the last step of a normalisation
+// (any: there is a weight or a bias at all).
+kg_term kg_term_normalise(const kg_rung *r, kg_term x, double mean, double spread2);
+kg_term kg_term_affine(const kg_rung *r, kg_term z, double weight, double bias, bool any);
 // Into ref; a value that is not finite has no error.
 void kg_term_put(kg_ref *ref, size_t k, kg_term x);
 
@@ -61,10 +63,14 @@ void kg_stage_stored(const kg_rung *r, kg_stage *s);
 // Sum and mean: errors of the terms added up whole, since approximations err systematically; and the sum's own.
 kg_term kg_stage_sum(const kg_rung *r, const kg_stage *s);
 kg_term kg_stage_mean(const kg_rung *r, const kg_stage *s);
+// Sum of squared deviations over dof: n, or n - 1 for the unbiased variance.
+kg_term kg_stage_variance(const kg_rung *r, const kg_stage *s, double dof);
+// The largest; NaN where there is one. Elements that their errors keep below it do not count.
+kg_term kg_stage_max(const kg_rung *r, const kg_stage *s);
+// (sum |x|^p)^(1/p), p > 0; the largest |x| for an infinite one.
+kg_term kg_stage_p_norm(const kg_rung *r, const kg_stage *s, double p);
 // sqrt(sum of squares).
 kg_term kg_stage_norm2(const kg_rung *r, const kg_stage *s);
-// sum(|x|^p)^(1/p), p > 0; the largest |x| for infinity.
-kg_term kg_stage_norm(const kg_rung *r, const kg_stage *s, double p);
 // By matrix units, where the rung is theirs: src/oracle/product.c.
 kg_term kg_stage_dot(const kg_rung *r, const kg_stage *a, const kg_stage *b);
 // In place, over the whole block.

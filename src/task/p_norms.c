@@ -1,9 +1,6 @@
-// Bounds. S = sum |x|^p has its terms' errors and a sum's (src/oracle/sum.c); N = S^(1/p) errs by N/(p S) of that.
-// Powers other than 1 and 2 may be taken as exp(p log|x|), whose relative error is u p |log|x||, besides a few
-// roundings.
+// Bounds. S = sum |x|^p has its terms' errors and a sum's (src/oracle/sum.c); N = S^(1/p) errs by N/(p S) of that,
+// and pow() as kg_power_roundings() says.
 #include "task/p_norms.h"
-
-static double power_roundings(double p, double x) { return p == 1 || p == 2 || p == 0.5 ? 1 : 4 + fabs(p * log(x)); }
 
 void kg_p_norm_add(kg_p_norm *n, kg_point x, double acc_relative) {
     const double size = fabs(x.value);
@@ -14,7 +11,7 @@ void kg_p_norm_add(kg_p_norm *n, kg_point x, double acc_relative) {
         return;
     }
     const double term = n->p == 1 ? size : n->p == 2 ? size * size : pow(size, n->p);
-    const double local = size > 0 ? term * (n->p * x.local / size + power_roundings(n->p, size)) : 0;
+    const double local = size > 0 ? term * (n->p * x.local / size + kg_power_roundings(n->p, size)) : 0;
     kg_sum_add_point(&n->powers, (kg_point){term, isfinite(local) ? local : 0});
 }
 
@@ -23,7 +20,7 @@ kg_length kg_p_norm_end(const kg_p_norm *n) {
     const double s = kg_sum_value(&n->powers);
     if (!(s > 0)) return (kg_length){s, 0, 0};
     const double value = n->p == 1 ? s : n->p == 2 ? sqrt(s) : pow(s, 1 / n->p), slope = value / (n->p * s);
-    return (kg_length){value, slope * kg_sum_local(&n->powers) + value * power_roundings(1 / n->p, s),
+    return (kg_length){value, slope * kg_sum_local(&n->powers) + value * kg_power_roundings(1 / n->p, s),
                        slope * kg_sum_acc(&n->powers) + value * n->acc_relative};
 }
 

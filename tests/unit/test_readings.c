@@ -42,6 +42,10 @@ static int open_bench(void **state) {
     assert_int_equal(ops->arena_create(b->device, b->layout.out_bytes, true, &b->out, NULL), 0);
     const kg_extent whole = {0, KG_U8, (int64_t)b->layout.out_bytes};
     assert_int_equal(ops->fill(b->out, whole, &(kg_fill){.kind = KG_FILL_POISON}, 0, NULL), 0);
+    for (int i = 0; i < b->c->n_args; i++)
+        assert_int_equal(ops->fill(b->in, kg_place_extent(&b->layout.args[i], 0), &b->c->args[i].fill,
+                                   kg_tensor_seed(b->seed, 0, i), NULL),
+                         0);
     b->n = (size_t)kg_numel(&b->c->outs[0]);
     b->y = kg_alloc(b->n * sizeof *b->y);
     return 0;

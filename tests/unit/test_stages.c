@@ -108,11 +108,11 @@ REDUCED(sum)
 REDUCED(mean)
 REDUCED(norm2)
 static void s_norm3(const kg_rung *r, kg_stage *s) {
-    s->at[0] = kg_stage_norm(r, s, 3);
+    s->at[0] = kg_stage_p_norm(r, s, 3);
     s->n = 1;
 }
 static void s_norm1(const kg_rung *r, kg_stage *s) {
-    s->at[0] = kg_stage_norm(r, s, 1);
+    s->at[0] = kg_stage_p_norm(r, s, 1);
     s->n = 1;
 }
 static void s_dot(const kg_rung *r, kg_stage *s) {
@@ -247,7 +247,7 @@ static void values_by_hand(void **state) {
         assert_true(kg_stage_norm2(&single, &s).value == 5);
         assert_true(kg_stage_sum(&single, &s).value == 7 && kg_stage_mean(&single, &s).value == 3.5);
         assert_true(kg_stage_dot(&single, &s, &s).value == 25);
-        assert_true(kg_stage_norm(&single, &s, 1).value == 7 && kg_stage_norm(&single, &s, INFINITY).value == 4);
+        assert_true(kg_stage_p_norm(&single, &s, 1).value == 7 && kg_stage_p_norm(&single, &s, INFINITY).value == 4);
         kg_stage_rms_norm(&single, &s, 0, NULL);
         assert_true(fabs(s.at[0].value - 3 / sqrt(12.5)) < 1e-15);
     }

@@ -144,7 +144,7 @@ static void judge_held(const kg_call *call, const kg_memory *m, tally *sum, bool
         elements += kg_numel(&c->outs[i]);
     }
     for (int i = 0; i < c->n_args; i++)
-        if (call->task->params[i].role == KG_INOUT && has_memory(&c->args[i]))
+        if (call->task->params[i].role == KG_INOUT && kg_has_memory(&c->args[i]))
             a.out[a.n++] = (kg_view){kg_tensor_parts(&c->args[i].tensor), m->args[i]};
     for (int i = c->n_outs; i < a.n; i++) lazy.out[i] = a.out[i];
     lazy.n = a.n;

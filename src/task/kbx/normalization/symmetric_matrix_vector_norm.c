@@ -5,7 +5,7 @@
 // infinity. A is symmetric, and a kernel may read half of it. So A's values are those of h[i + j], a vector seen as a
 // matrix with both strides 1; dense ones, as timed, are constant.
 //
-// Bounds. The products as src/oracle/product.c has them, the scaling's two roundings, and kg_stage_norm.
+// Bounds. The products as src/oracle/product.c has them, the scaling's two roundings, and kg_stage_p_norm.
 #include <stdlib.h>
 
 #include "oracle/stages.h"
@@ -130,7 +130,7 @@ static int norm_of(int64_t block, kg_stage *out, void *ctx) {
         sum.acc += fabs(by) * first.acc + 2 * fabs(more.value);
         y.at[i] = isfinite(sum.value) ? kg_term_stored(&r, sum) : kg_term_exact(sum.value);
     }
-    out->at[0] = kg_stage_norm(&r, &y, call->c->args[P].f);
+    out->at[0] = kg_stage_p_norm(&r, &y, call->c->args[P].f);
     free(y.at);
     return 0;
 }

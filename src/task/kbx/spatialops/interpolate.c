@@ -17,6 +17,7 @@
 
 #include "oracle/reduce.h"
 #include "oracle/resample.h"
+#include "oracle/windows.h"
 #include "task/activations.h"
 
 static const kg_param params[] = {
@@ -192,17 +193,17 @@ static kg_taps taps_of(const kg_case *c, method m, int d, int64_t o) {
 }
 
 static void put_area(const kg_view *in, const kg_tensor *out, const int64_t *at, int64_t start, kg_ref *ref, size_t k) {
-    kg_window w[3] = {{0, 1}, {0, 1}, {0, 1}};
+    kg_span w[3] = {{0, 1, 1}, {0, 1, 1}, {0, 1, 1}};
     int64_t step[3] = {0};
     const int dims = out->ndim - 2;
     for (int d = 0; d < dims; d++) {
-        w[d] = kg_window_of(at[d + 2], out->shape[d + 2], in->desc.shape[d + 2]);
+        w[d] = kg_adaptive_span(in->desc.shape[d + 2], out->shape[d + 2], at[d + 2]);
         step[d] = in->desc.stride[d + 2];
     }
     kg_sum_t s = {0};
-    for (int64_t x = w[0].from; x < w[0].to; x++)
-        for (int64_t y = w[1].from; y < w[1].to; y++)
-            for (int64_t z = w[2].from; z < w[2].to; z++)
+    for (int64_t x = w[0].from; x < w[0].from + w[0].n; x++)
+        for (int64_t y = w[1].from; y < w[1].from + w[1].n; y++)
+            for (int64_t z = w[2].from; z < w[2].from + w[2].n; z++)
                 kg_sum_add(&s, kg_at_offset(in, start + x * step[0] + y * step[1] + z * step[2]));
     const double n = (double)s.n, mean = kg_sum_value(&s) / n;
     // The division, by n or by each length in turn, rounds up to six times.
