@@ -133,7 +133,20 @@ typedef enum {
     KG_FILL_TIES,      // small integers 0..3: many equal values
     KG_FILL_SHUFFLE,   // integers 0..a-1 in random order along lines of stride b: any a in a row are distinct
     KG_FILL_CHOICE,    // 1 for exactly b of every a elements of the storage, at random places, else 0
-    KG_FILL_POISON     // pattern that no honest kernel leaves: signalling NaN for floats, 0xA5 bytes otherwise
+    KG_FILL_POISON,    // pattern that no honest kernel leaves: signalling NaN for floats, 0xA5 bytes otherwise
+    // Matrices of order |a|, one behind the other, row-major in storage; a < 0: complex ones, parts in turn. Normal
+    // values of mean 0 and deviation 1 (each part), b added to the real part of some. A rectangular matrix of |a|
+    // columns has them where row mod |a| is the column.
+    KG_FILL_RAISED,     // b on the diagonal
+    KG_FILL_CYCLIC,     // b on the diagonal above it, cyclically: small leading pivots
+    KG_FILL_SYMMETRIC,  // b on the diagonal; element (c, r) is (r, c)
+    KG_FILL_HERMITIAN,  // b on the real diagonal; element (c, r) is conj(r, c)
+    KG_FILL_LOWER,      // b on the diagonal, which is real; 0 above it
+    KG_FILL_UPPER,      // b on the diagonal, which is real; 0 below it
+    KG_FILL_EXCHANGED,  // as SYMMETRIC, but b on the antidiagonal: indefinite, with small leading pivots
+    // d_r on the diagonal + u_r v_c: determinants known in O(n). d uniform in [7/8, 9/8), u and v normal of
+    // deviation sqrt(b); real only
+    KG_FILL_RANK_ONE
 } kg_fill_kind;
 
 typedef struct {

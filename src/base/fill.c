@@ -28,6 +28,15 @@
 //   SPECIALS  NORMAL's value; in float dtypes replaced where (i + (seed >> 32)) mod 8 == 0 (uint64) by entry
 //             ((i >> 3) + (seed & 0xffffffff)) mod 9 of the dtype's bit patterns in `specials` below:
 //             NaN, inf, -inf, 0, -0, least denormal, -(largest denormal), max, -max
+//   RAISED .. EXCHANGED (matrices of order n = |a|): NORMAL's value (mean 0, deviation 1) of element i', where row r
+//             and column c of i are i / n mod n and i mod n (of i / 2 where a < 0: parts in turn); i' = i, but for
+//             SYMMETRIC, HERMITIAN and EXCHANGED with r < c that of (c, r). Then: + (float)b (one rounding) where
+//             c = r (CYCLIC: r + 1 mod n; EXCHANGED: n - 1 - r) and the part is real; HERMITIAN: negated where r < c
+//             and the part is imaginary; 0 for imaginary parts on the diagonal of HERMITIAN, LOWER, UPPER; 0 above
+//             (LOWER) or below (UPPER) the diagonal.
+//   RANK_ONE  u v (one rounding), u NORMAL's value (mean 0, deviation sqrt(b) in double) of words 0 and 1 of counter
+//             2^62 + (row of i, counted through all matrices), v that of words 2 and 3 of counter 2^62 + that row - r +
+//             c; on the diagonal + (0.875f + (float)(w >> 10) * 2^-24), w = word 0 of counter 2^62 + 2^61 + the row
 //   POISON    the bit pattern of `poison` below: a signalling NaN; bytes 0xA5 in other dtypes
 //
 // The value is then rounded to the dtype: to nearest even (floats); to the nearest integer, ties to even, clamped
@@ -70,7 +79,11 @@ typedef struct {
     float scale, shift;
     int32_t first;
     uint32_t octaves;
+    uint64_t order;
+    bool pairs;
 } params;
+
+static bool is_matrix(kg_fill_kind k) { return k >= KG_FILL_RAISED && k <= KG_FILL_RANK_ONE; }
 
 static params params_of(const kg_fill *f) {
     params p = {0};
@@ -82,6 +95,12 @@ static params params_of(const kg_fill *f) {
         p.octaves = (uint32_t)((int32_t)f->b - (int32_t)f->a);
         break;
     default: p.scale = (float)(f->b / 2421581.7); break;
+    }
+    if (is_matrix(f->kind)) {
+        p.scale = (float)((f->kind == KG_FILL_RANK_ONE ? sqrt(f->b) : 1) / 2421581.7);
+        p.shift = f->kind == KG_FILL_RANK_ONE ? 0 : (float)f->b;
+        p.order = (uint64_t)fabs(f->a);
+        p.pairs = f->a < 0;
     }
     return p;
 }
@@ -125,6 +144,39 @@ KG_PHILOX_INLINE void draw(kg_fill_kind kind, params p, int n, const uint32_t *w
         for (int k = 0; k < n; k++) v[k] = draw_normal(p, w0[k], w1[k]);
         return;
     }
+}
+
+// ---- matrices -----------------------------------------------------------------------------------------
+static float matrix_normal(params p, uint64_t seed, uint64_t i) {
+    const kg_philox w = kg_philox4x32(seed, i >> 1, 0);
+    p.shift = 0;
+    return draw_normal(p, w.v[2 * (i & 1)], w.v[2 * (i & 1) + 1]);
+}
+
+static float rank_one(params p, uint64_t seed, uint64_t row, uint64_t r, uint64_t c) {
+    const uint64_t rows = (uint64_t)1 << 62, diagonal = rows + ((uint64_t)1 << 61);
+    const kg_philox left = kg_philox4x32(seed, rows + row, 0), right = kg_philox4x32(seed, rows + row - r + c, 0);
+    const float x = draw_normal(p, left.v[0], left.v[1]) * draw_normal(p, right.v[2], right.v[3]);
+    if (r != c) return x;
+    return x + (0.875f + (float)(int32_t)(kg_philox4x32(seed, diagonal + row, 0).v[0] >> 10) * 0x1p-24f);
+}
+
+static float draw_matrix(kg_fill_kind kind, params p, uint64_t seed, uint64_t i) {
+    const uint64_t part = p.pairs ? i & 1 : 0, at = p.pairs ? i >> 1 : i, row = at / p.order, r = row % p.order,
+                   c = at % p.order;
+    if (kind == KG_FILL_RANK_ONE) return rank_one(p, seed, row, r, c);
+    if ((kind == KG_FILL_LOWER && r < c) || (kind == KG_FILL_UPPER && r > c)) return 0;
+    const bool real_diagonal = kind == KG_FILL_HERMITIAN || kind == KG_FILL_LOWER || kind == KG_FILL_UPPER;
+    if (real_diagonal && r == c && part) return 0;
+    const bool symmetric = kind == KG_FILL_SYMMETRIC || kind == KG_FILL_HERMITIAN || kind == KG_FILL_EXCHANGED;
+    const bool mirrored = symmetric && r < c;
+    const uint64_t from = mirrored ? (row - r + c) * p.order + r : at;
+    const float x = matrix_normal(p, seed, p.pairs ? 2 * from + part : from);
+    if (part) return mirrored && kind == KG_FILL_HERMITIAN ? -x : x;
+    const uint64_t raised = kind == KG_FILL_CYCLIC      ? (r + 1) % p.order
+                            : kind == KG_FILL_EXCHANGED ? p.order - 1 - r
+                                                        : r;
+    return c == raised ? x + p.shift : x;
 }
 
 // The words of BLOCK elements from an even index on.
@@ -316,6 +368,16 @@ static void fill_const(kg_dtype t, double value, int64_t count, void *data) {
     repeat(t, &cell, count, data);
 }
 
+static void fill_matrices(const kg_fill *f, kg_dtype t, uint64_t seed, int64_t first, int64_t count, void *data) {
+    const params p = params_of(f);
+    float v[BLOCK];
+    for (int64_t done = 0; done < count; done += BLOCK) {
+        const int n = (int)(count - done < BLOCK ? count - done : BLOCK);
+        for (int k = 0; k < n; k++) v[k] = draw_matrix(f->kind, p, seed, (uint64_t)(first + done + k));
+        store_floats(t, data, done, v, n);
+    }
+}
+
 static void fill_drawn(const kg_fill *f, kg_dtype t, uint64_t seed, int64_t first, int64_t count, void *data) {
     const params p = params_of(f);
     const draw_fn fn = pick_draw();
@@ -333,6 +395,10 @@ static void fill_drawn(const kg_fill *f, kg_dtype t, uint64_t seed, int64_t firs
 
 void kg_fill_range(const kg_fill *f, kg_dtype t, uint64_t seed, int64_t first, int64_t count, void *data) {
     if (count <= 0) return;
+    if (is_matrix(f->kind)) {
+        fill_matrices(f, t, seed, first, count, data);
+        return;
+    }
     switch (f->kind) {
     case KG_FILL_ZERO: memset(data, 0, (size_t)count * kg_dtype_size(t)); return;
     case KG_FILL_POISON: repeat(t, &(uint64_t){poison_of(t)}, count, data); return;
@@ -355,6 +421,7 @@ double kg_fill_value(const kg_fill *f, kg_dtype t, uint64_t seed, int64_t index)
         return placed(f->kind, &s, (uint64_t)index);
     }
     if (f->kind == KG_FILL_POISON) return kg_load(t, &(uint64_t){poison_of(t)}, 0);
+    if (is_matrix(f->kind)) return (double)draw_matrix(f->kind, params_of(f), seed, (uint64_t)index);
     uint64_t bits;
     if (f->kind == KG_FILL_SPECIALS && special_at(t, seed, index, &bits)) return kg_load(t, &bits, 0);
     const kg_philox r = kg_philox4x32(seed, (uint64_t)index >> 1, 0);

@@ -174,6 +174,14 @@ static const char *fill_word(kg_fill_kind k) {
     case KG_FILL_LOGSCALE: return "logscale";
     case KG_FILL_TIES: return "ties";
     case KG_FILL_SHUFFLE: return "distinct";
+    case KG_FILL_RAISED: return "raised";
+    case KG_FILL_CYCLIC: return "cyclic";
+    case KG_FILL_SYMMETRIC: return "symmetric";
+    case KG_FILL_HERMITIAN: return "hermitian";
+    case KG_FILL_LOWER: return "lower";
+    case KG_FILL_UPPER: return "upper";
+    case KG_FILL_EXCHANGED: return "exchanged";
+    case KG_FILL_RANK_ONE: return "rank-one";
     default: return NULL;
     }
 }

@@ -54,7 +54,7 @@ static void form_name(kg_text *out, const kg_param *p) { kg_text_add(out, "%s", 
 
 static void c_skeleton(kg_text *out, const kg_task *t, const char *entry) {
     add_head(out, t, entry);
-    kg_text_add(out, "#include <math.h>\n\n");
+    kg_text_add(out, "#include <math.h>\n%s\n", strstr(t->c_body, "malloc(") ? "#include <stdlib.h>\n" : "");
     add_one(out, t, "");
     kg_text_add(out, "int %s(", entry);
     kg_add_c_parameters(out, t);

@@ -194,6 +194,15 @@ static const struct {
     {{KG_FILL_CHOICE, 100003, 50000}, "choice(50000 of 100003)"},
     {{KG_FILL_CHOICE, 7, 3}, "choice(3 of 7)"},
     {{KG_FILL_POISON, 0, 0}, "poison"},
+    {{KG_FILL_RAISED, 17, 9}, "raised"},
+    {{KG_FILL_CYCLIC, -5, 9}, "cyclic"},
+    {{KG_FILL_SYMMETRIC, 33, 20}, "symmetric"},
+    {{KG_FILL_SYMMETRIC, -7, 3}, "symmetric, complex"},
+    {{KG_FILL_HERMITIAN, -7, 3}, "hermitian"},
+    {{KG_FILL_LOWER, 6, 2}, "lower"},
+    {{KG_FILL_UPPER, -6, 2}, "upper"},
+    {{KG_FILL_EXCHANGED, -7, 3}, "exchanged"},
+    {{KG_FILL_RANK_ONE, 12, 0.1}, "rank-one"},
 };
 
 static bool fill_agrees(judge *j, kg_arena *a, const kg_fill *f, kg_dtype t, int64_t count, uint64_t seed) {

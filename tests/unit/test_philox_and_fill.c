@@ -40,6 +40,8 @@ static const kg_fill kinds[] = {
     {KG_FILL_INT, -5, 9},         {KG_FILL_OUTLIERS, 0.1, 1}, {KG_FILL_SPECIALS, 0.3, 2}, {KG_FILL_LOGSCALE, -30, 20},
     {KG_FILL_LOGSCALE, -126, -1}, {KG_FILL_TIES, 0, 0},       {KG_FILL_POISON, 0, 0},     {KG_FILL_SHUFFLE, 37, 5},
     {KG_FILL_SHUFFLE, 1000, 1},   {KG_FILL_CHOICE, 100, 37},  {KG_FILL_CHOICE, 1, 1},     {KG_FILL_CHOICE, 1507, 0},
+    {KG_FILL_RAISED, 17, 9},      {KG_FILL_CYCLIC, -5, 9},    {KG_FILL_SYMMETRIC, -7, 3}, {KG_FILL_HERMITIAN, -7, 3},
+    {KG_FILL_LOWER, 6, 2},        {KG_FILL_UPPER, -6, 2},     {KG_FILL_EXCHANGED, -6, 2}, {KG_FILL_RANK_ONE, 12, 0.1},
 };
 
 // A start inside an odd block must give the same elements: the judge fills and checks in pieces.
@@ -170,6 +172,40 @@ static void choices_are_exact(void **state) {
     for (int i = 0; i < A; i++) assert_in_range(hits[i], SEEDS * B / A - 55, SEEDS * B / A + 55);  // six deviations
 }
 
+// Each kind's structure: what is added where, what is equal to what, what is 0; matrices behind the first differ from
+// it.
+static void matrices_have_their_structure(void **state) {
+    (void)state;
+    enum { N = 7 };
+    static const kg_fill_kind all[] = {KG_FILL_RAISED, KG_FILL_CYCLIC, KG_FILL_SYMMETRIC, KG_FILL_HERMITIAN,
+                                       KG_FILL_LOWER,  KG_FILL_UPPER,  KG_FILL_EXCHANGED};
+    float real[2 * N * N], parts[2 * N * N];
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+        kg_fill_range(&(kg_fill){all[k], N, 100}, KG_F32, 5, 0, 2 * N * N, real);
+        kg_fill_range(&(kg_fill){all[k], -N, 100}, KG_F32, 5, 0, 2 * N * N, parts);
+        const bool symmetric =
+            all[k] == KG_FILL_SYMMETRIC || all[k] == KG_FILL_HERMITIAN || all[k] == KG_FILL_EXCHANGED;
+        const float sign = all[k] == KG_FILL_HERMITIAN ? -1 : 1;
+        for (int r = 0; r < N; r++)
+            for (int c = 0; c < N; c++) {
+                const int at = r * N + c, mirror = c * N + r;
+                const bool raised = all[k] == KG_FILL_CYCLIC      ? c == (r + 1) % N
+                                    : all[k] == KG_FILL_EXCHANGED ? c == N - 1 - r
+                                                                  : c == r;
+                const bool none = (all[k] == KG_FILL_LOWER && c > r) || (all[k] == KG_FILL_UPPER && c < r);
+                assert_true(raised == (real[at] > 50) && raised == (parts[2 * at] > 50));
+                assert_true(none == (real[at] == 0) && none == (parts[2 * at] == 0));
+                assert_true((real[at] == real[N * N + at]) == none);
+                if (symmetric) assert_true(real[at] == real[mirror] && parts[2 * at] == parts[2 * mirror]);
+                if (symmetric && r != c) assert_true(parts[2 * at + 1] == sign * parts[2 * mirror + 1]);
+            }
+    }
+    kg_fill_range(&(kg_fill){KG_FILL_RANK_ONE, N, 0.5}, KG_F32, 5, 0, N * N, real);
+    const double minor =
+        (double)real[2] * real[N + 3] - (double)real[3] * real[N + 2];  // rows 0 and 1, columns 2 and 3
+    assert_true(fabs(minor) < 1e-6 && real[2] != 0 && real[0] != 0);
+}
+
 static void poison_is_signalling(void **state) {
     (void)state;
     const kg_fill f = {KG_FILL_POISON, 0, 0};
@@ -195,10 +231,11 @@ static void normal_by_hand(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(philox_known_answers),      cmocka_unit_test(range_equals_elements),
-        cmocka_unit_test(normal_is_bell_shaped),     cmocka_unit_test(kinds_keep_their_ranges),
-        cmocka_unit_test(poison_is_signalling),      cmocka_unit_test(normal_by_hand),
-        cmocka_unit_test(shuffles_are_permutations), cmocka_unit_test(choices_are_exact),
+        cmocka_unit_test(philox_known_answers),          cmocka_unit_test(range_equals_elements),
+        cmocka_unit_test(normal_is_bell_shaped),         cmocka_unit_test(kinds_keep_their_ranges),
+        cmocka_unit_test(poison_is_signalling),          cmocka_unit_test(normal_by_hand),
+        cmocka_unit_test(shuffles_are_permutations),     cmocka_unit_test(choices_are_exact),
+        cmocka_unit_test(matrices_have_their_structure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 // A CUDA device as the judge uses it. Arenas are physical memory of the virtual memory API, exported as a descriptor,
 // so that a runner maps the same bytes with the rights its own mapping states. Source: CUDA Driver API manual, chapter
 // "Virtual Memory Management".
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -196,6 +197,14 @@ static uint64_t word_of(const kg_fill *f, kg_dtype t) {
     return word;
 }
 
+static void args_of_matrix(kg_fill_args *a, const kg_fill *f) {
+    const bool rank_one = f->kind == KG_FILL_RANK_ONE;
+    a->scale = (float)((rank_one ? sqrt(f->b) : 1) / 2421581.7);
+    a->shift = rank_one ? 0 : (float)f->b;
+    a->order = (uint64_t)fabs(f->a);
+    a->pairs = f->a < 0;
+}
+
 static kg_fill_args args_of(const kg_fill *f, kg_extent e, uint64_t seed) {
     kg_fill_args a = {
         .seed = seed, .count = (uint64_t)e.count, .shift = (float)f->a, .kind = f->kind, .dtype = e.dtype};
@@ -214,6 +223,14 @@ static kg_fill_args args_of(const kg_fill *f, kg_extent e, uint64_t seed) {
         a.first_octave = (int32_t)f->a;
         a.octaves = (uint32_t)((int32_t)f->b - (int32_t)f->a);
         break;
+    case KG_FILL_RAISED:
+    case KG_FILL_CYCLIC:
+    case KG_FILL_SYMMETRIC:
+    case KG_FILL_HERMITIAN:
+    case KG_FILL_LOWER:
+    case KG_FILL_UPPER:
+    case KG_FILL_EXCHANGED:
+    case KG_FILL_RANK_ONE: args_of_matrix(&a, f); break;
     default: a.scale = (float)(f->b / 2421581.7); break;
     }
     return a;

@@ -10,7 +10,10 @@ _Static_assert(KG_I16 == 6 && KG_I8 == 7 && KG_U8 == 8 && KG_BOOL == 9 && KG_DTY
 _Static_assert(KG_FILL_ZERO == 0 && KG_FILL_CONST == 1 && KG_FILL_NORMAL == 2 && KG_FILL_UNIFORM == 3, "kinds");
 _Static_assert(KG_FILL_INT == 4 && KG_FILL_OUTLIERS == 5 && KG_FILL_SPECIALS == 6 && KG_FILL_LOGSCALE == 7, "kinds");
 _Static_assert(KG_FILL_TIES == 8 && KG_FILL_SHUFFLE == 9 && KG_FILL_CHOICE == 10 && KG_FILL_POISON == 11, "kinds");
-_Static_assert(sizeof(kg_fill_args) == 64, "layout as in kernels.cu");
+_Static_assert(KG_FILL_RAISED == 12 && KG_FILL_CYCLIC == 13 && KG_FILL_SYMMETRIC == 14, "kinds");
+_Static_assert(KG_FILL_HERMITIAN == 15 && KG_FILL_LOWER == 16 && KG_FILL_UPPER == 17, "kinds");
+_Static_assert(KG_FILL_EXCHANGED == 18 && KG_FILL_RANK_ONE == 19, "kinds");
+_Static_assert(sizeof(kg_fill_args) == 80, "layout as in kernels.cu");
 
 static const char *const names[KG_K_COUNT] = {
     [KG_K_FILL_8] = "kg_fill_8",

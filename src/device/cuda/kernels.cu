@@ -10,6 +10,7 @@ typedef long long i64;
 // The order of kg_dtype and kg_fill_kind in src/base/base.h; kernels.c asserts it.
 enum { F64, F32, F16, BF16, I64, I32, I16, I8, U8, BOOL };
 enum { ZERO, CONST, NORMAL, UNIFORM, INT, OUTLIERS, SPECIALS, LOGSCALE, TIES, SHUFFLE, CHOICE, POISON };
+enum { RAISED = 12, CYCLIC, SYMMETRIC, HERMITIAN, LOWER, UPPER, EXCHANGED, RANK_ONE };
 
 struct fill_args {  // kg_fill_args in kernels.h
     u64 seed, count, int_count;
@@ -17,6 +18,8 @@ struct fill_args {  // kg_fill_args in kernels.h
     float scale, shift;
     int first_octave;
     u32 octaves, kind, dtype;
+    u64 order;
+    u32 pairs;
     u32 range, part;
 };
 
@@ -36,11 +39,42 @@ __device__ __forceinline__ void philox(u64 key, u64 counter, u32 high, u32 c[4])
     }
 }
 
-__device__ __forceinline__ float draw_normal(const fill_args &a, u32 w0, u32 w1) {
+__device__ __forceinline__ float draw_normal(u32 w0, u32 w1, float scale, float shift) {
     const u32 s = (w0 & 65535u) + (w0 >> 16) + (w1 & 65535u) + (w1 >> 16);
     const u32 e = (w0 ^ (w1 >> 7)) & 63u;
     const float x = (float)((int)(64u * s + e) - 8388511);
-    return __fadd_rn(__fmul_rn(x, a.scale), a.shift);
+    return __fadd_rn(__fmul_rn(x, scale), shift);
+}
+__device__ __forceinline__ float draw_normal(const fill_args &a, u32 w0, u32 w1) {
+    return draw_normal(w0, w1, a.scale, a.shift);
+}
+
+// ---- matrices: draw_matrix of fill.c ----------------------------------------------------------------
+__device__ float rank_one(const fill_args &a, u64 row, u64 r, u64 c) {
+    const u64 rows = 1ull << 62, diagonal = rows + (1ull << 61);
+    u32 left[4], right[4], d[4];
+    philox(a.seed, rows + row, 0, left);
+    philox(a.seed, rows + row - r + c, 0, right);
+    const float x = __fmul_rn(draw_normal(a, left[0], left[1]), draw_normal(a, right[2], right[3]));
+    if (r != c) return x;
+    philox(a.seed, diagonal + row, 0, d);
+    return __fadd_rn(x, __fadd_rn(0.875f, __fmul_rn((float)(int)(d[0] >> 10), 5.9604644775390625e-8f)));
+}
+__device__ float draw_matrix(const fill_args &a, u64 i) {
+    const u64 part = a.pairs ? i & 1 : 0, at = a.pairs ? i >> 1 : i, row = at / a.order, r = row % a.order,
+              c = at % a.order;
+    if (a.kind == RANK_ONE) return rank_one(a, row, r, c);
+    if ((a.kind == LOWER && r < c) || (a.kind == UPPER && r > c)) return 0;
+    const bool real_diagonal = a.kind == HERMITIAN || a.kind == LOWER || a.kind == UPPER;
+    if (real_diagonal && r == c && part) return 0;
+    const bool mirrored = (a.kind == SYMMETRIC || a.kind == HERMITIAN || a.kind == EXCHANGED) && r < c;
+    const u64 from = mirrored ? (row - r + c) * a.order + r : at, j = a.pairs ? 2 * from + part : from;
+    u32 w[4];
+    philox(a.seed, j >> 1, 0, w);
+    const float x = draw_normal(w[2 * (j & 1)], w[2 * (j & 1) + 1], a.scale, 0.0f);
+    if (part) return mirrored && a.kind == HERMITIAN ? -x : x;
+    const u64 raised = a.kind == CYCLIC ? (r + 1) % a.order : a.kind == EXCHANGED ? a.order - 1 - r : r;
+    return c == raised ? __fadd_rn(x, a.shift) : x;
 }
 __device__ __forceinline__ float draw(const fill_args &a, u32 w0, u32 w1) {
     switch (a.kind) {
@@ -150,6 +184,7 @@ __device__ __forceinline__ u64 element_bits(const fill_args &a, u64 i, u32 w0, u
         return double_bits(a.dtype, (double)permuted((u32)(i / a.part % a.range), a.seed, i % a.part, a.range));
     if (a.kind == CHOICE)
         return double_bits(a.dtype, permuted((u32)(i % a.range), a.seed, i / a.range, a.range) < a.part ? 1.0 : 0.0);
+    if (a.kind >= RAISED && a.kind <= RANK_ONE) return float_bits(a.dtype, draw_matrix(a, i));
     if (a.kind == SPECIALS && a.dtype <= BF16 && (i + (a.seed >> 32)) % 8 == 0)
         return special_bits[a.dtype][((i >> 3) + (a.seed & 0xffffffffu)) % 9];
     return float_bits(a.dtype, draw(a, w0, w1));

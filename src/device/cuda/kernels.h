@@ -46,6 +46,8 @@ typedef struct {
     float scale, shift;
     int32_t first_octave;
     uint32_t octaves, kind, dtype;
+    uint64_t order;  // of matrices
+    uint32_t pairs;
     uint32_t range, part;  // a and b of SHUFFLE and CHOICE
 } kg_fill_args;
 
