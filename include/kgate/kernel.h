@@ -254,6 +254,19 @@ KG_DEVICE_FN double kg_get_broadcast(const DLTensor *t, const DLTensor *shaped, 
 /* Value of a Number (a 0-dimensional tensor in host memory; inside CUDA skeletons already on the device). */
 KG_DEVICE_FN double kg_number(const DLTensor *t) { return kg_get_at(t, 0); }
 
+/* ---- random numbers ---- */
+KG_DEVICE_FN uint64_t kg_mix(uint64_t z) {
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+    return z ^ z >> 31;
+}
+/* Number i of the stream `seed`, uniform on [0, 1) with 53 bits (SplitMix64: Steele, Lea, Flood, OOPSLA 2014). Random
+ * tasks give a kernel a parameter `seed`, another number at every call. */
+KG_DEVICE_FN double kg_uniform(int64_t seed, int64_t i) {
+    const uint64_t z = kg_mix(kg_mix((uint64_t)seed) + 0x9e3779b97f4a7c15ull * ((uint64_t)i + 1));
+    return (double)(int64_t)(z >> 11) * (1.0 / 9007199254740992.0);
+}
+
 /* ---- texts ---- */
 KG_DEVICE_FN bool kg_same(const char *a, const char *b) {
     if (!a || !b) return a == b;

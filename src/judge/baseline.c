@@ -87,7 +87,8 @@ static size_t automatic(const kg_trial *t, const kind *out[AUTOMATIC], kg_text *
 static int open_session(kg_trial *t, kg_baseline *b, bool python, kg_error *err) {
     const kg_judge_options *o = &t->judge->o;
     kg_session_options so = {.timeout_s = o->timeout_s < 60 ? 60 : o->timeout_s,
-                             .flush_bytes = o->hot ? 0 : t->judge->info.cache_bytes * 2};
+                             .flush_bytes = o->hot ? 0 : t->judge->info.cache_bytes * 2,
+                             .seed = t->seed};
     if (kg_session_open(t->judge->launcher, t->judge->device, python, &so, &b->session, err)) return -1;
     kg_trial_arena_bytes(t, true, &b->in_bytes, &b->out_bytes);
     if (kg_session_arenas(b->session, b->in_bytes, b->out_bytes, err)) return -1;

@@ -328,7 +328,7 @@ static void merge_holds(kg_holds *h, kg_check *out) {
 
 static int judge_held(const kg_check_request *r, const kg_call *call, const target *list, int n, kg_check *out,
                       kg_error *err) {
-    kg_answer a = {.n = n, .kept = r->kept};
+    kg_answer a = {.n = n, .kept = r->kept, .seed = r->seeds[r->n_seeds - 1], .full = r->full};
     char *dense[KG_MAX_OUTS + KG_MAX_ARGS] = {NULL};
     int rc = 0;
     for (int i = 0; i < n && !rc; i++) {

@@ -171,7 +171,8 @@ static int list_cases(kg_trial *t, kg_error *err) {
 static int start(kg_trial *t, kg_error *err) {
     const kg_judge_options *o = &t->judge->o;
     const kg_candidate *c = t->cand;
-    kg_session_options so = {.timeout_s = o->timeout_s, .flush_bytes = o->hot ? 0 : t->judge->info.cache_bytes * 2};
+    kg_session_options so = {
+        .timeout_s = o->timeout_s, .flush_bytes = o->hot ? 0 : t->judge->info.cache_bytes * 2, .seed = t->seed};
     if (kg_session_open(t->judge->launcher, t->judge->device, is_python(c), &so, &t->session, err)) return -1;
     t->sandbox = kg_strdup(kg_session_sandbox(t->session));
     kg_error why = {0};

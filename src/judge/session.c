@@ -195,6 +195,21 @@ int kg_session_load(kg_session *s, const kg_task *t, const char *language, const
 
 // ---- cases -------------------------------------------------------------------------------------------
 
+// The case in the runner's words. What a random kernel gets as its seed follows from the run's seed and the case's
+// name, so that a case looked at again behaves as before; the runner makes another of it for every call.
+static json_t *describe(const kg_session *s) {
+    json_t *o = kg_case_to_json(s->task, s->c, &s->layout);
+    uint64_t h = 0;
+    for (const char *p = s->c->name; *p; p++) h = h * 0x100000001b3u + (unsigned char)*p;
+    const kg_philox r = kg_philox4x32(s->o.seed, h, UINT64_MAX);
+    const uint64_t seed = ((uint64_t)r.v[0] << 32 | r.v[1]) >> 1;
+    for (int i = 0; o && i < s->c->n_args; i++)
+        if (kg_is_seed(&s->task->params[i]))
+            json_object_set_new(json_array_get(json_object_get(o, "args"), (size_t)i), "value",
+                                json_integer((json_int_t)seed));
+    return o;
+}
+
 int kg_session_case(kg_session *s, const kg_case *c, int *slots, size_t memory_limit, kg_error *err) {
     s->c = c;
     s->layout = kg_layout_make(s->task, c, *slots, memory_limit);
@@ -209,7 +224,7 @@ int kg_session_case(kg_session *s, const kg_case *c, int *slots, size_t memory_l
     kg_fill poison = {.kind = KG_FILL_POISON};
     if (whole.count && s->device->ops->fill(s->out, whole, &poison, 0, err)) return -1;
     if (s->device->ops->finish(s->device, err)) return -1;
-    json_t *described = kg_case_to_json(s->task, c, &s->layout);
+    json_t *described = describe(s);
     if (!described) return kg_fail(err, KG_ERR_INTERNAL, "case %s cannot be written as JSON", c->name);
     return kg_session_ask(s, json_pack("{s:s,s:o}", "op", "case", "case", described), NULL, 0, s->o.timeout_s, NULL,
                           err);
@@ -247,7 +262,7 @@ int kg_session_reset_state(kg_session *s, kg_error *err) {
              slot++)
             if (fill_place(s, &s->layout.args[i], slot, &zero, 0, err)) return -1;
     if (s->device->ops->finish(s->device, err)) return -1;
-    json_t *described = kg_case_to_json(s->task, s->c, &s->layout);
+    json_t *described = describe(s);
     return kg_session_ask(s, json_pack("{s:s,s:o}", "op", "case", "case", described), NULL, 0, s->o.timeout_s, NULL,
                           err);
 }

@@ -39,8 +39,9 @@ static void load(fftwl_complex *x, const kg_view *in, bool complex_in, const kg_
 }
 
 // FFTW's planner is the one part of it that threads may not share.
+static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
+
 static int transform(fftwl_complex *x, const kg_tensor *out, const kg_fourier *f) {
-    static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
     fftwl_iodim64 in[KG_MAX_NDIM], others[KG_MAX_NDIM];
     int n_in = 0, n_others = 0;
     for (int d = 0; d < out->ndim; d++) {
@@ -116,4 +117,51 @@ int kg_fourier_ref(kg_ref *ref, const kg_view *in, bool complex_in, const kg_ten
     if (!all) return -1;
     free(all);
     return 0;
+}
+
+// ---- correlation ----------------------------------------------------------------------------------------
+static int real_transform(size_t n, double *x, fftw_complex *f, bool forward) {
+    pthread_mutex_lock(&planner);
+    fftw_plan p =
+        forward ? fftw_plan_dft_r2c_1d((int)n, x, f, FFTW_ESTIMATE) : fftw_plan_dft_c2r_1d((int)n, f, x, FFTW_ESTIMATE);
+    pthread_mutex_unlock(&planner);
+    if (!p) return -1;
+    fftw_execute(p);
+    pthread_mutex_lock(&planner);
+    fftw_destroy_plan(p);
+    pthread_mutex_unlock(&planner);
+    return 0;
+}
+
+// conj(X) Y, over the length.
+static void conjugate_product(fftw_complex *x, const fftw_complex *y, size_t n, double scale) {
+    for (size_t i = 0; i < n; i++) {
+        const double re = x[i][0] * y[i][0] + x[i][1] * y[i][1], im = x[i][0] * y[i][1] - x[i][1] * y[i][0];
+        x[i][0] = re * scale, x[i][1] = im * scale;
+    }
+}
+
+double *kg_correlations(const double *x, const double *y, size_t n, size_t *length) {
+    size_t size = 2;
+    while (size < 2 * n) size *= 2;
+    double *padded = fftw_malloc(size * sizeof *padded);
+    fftw_complex *f = fftw_malloc((size / 2 + 1) * sizeof *f), *g = fftw_malloc((size / 2 + 1) * sizeof *g);
+    double *to = malloc(size * sizeof *to);
+    bool ok = padded && f && g && to;
+    for (int side = 0; side < (x == y ? 1 : 2) && ok; side++) {
+        for (size_t i = 0; i < size; i++) padded[i] = i < n ? (side ? y : x)[i] : 0;
+        ok = real_transform(size, padded, side ? g : f, true) == 0;
+    }
+    if (ok) conjugate_product(f, x == y ? f : g, size / 2 + 1, 1 / (double)size);
+    ok = ok && real_transform(size, padded, f, false) == 0;
+    for (size_t i = 0; i < size && ok; i++) to[i] = padded[i];
+    fftw_free(padded);
+    fftw_free(f);
+    fftw_free(g);
+    if (!ok) {
+        free(to);
+        return NULL;
+    }
+    *length = size;
+    return to;
 }

@@ -17,4 +17,8 @@ typedef struct {
 // (complex_in); along transformed dimensions it is trimmed or padded with zeros to out's. -1: no memory.
 int kg_fourier_ref(kg_ref *ref, const kg_view *in, bool complex_in, const kg_tensor *out, const kg_fourier *f);
 
+// Sums over i of x[i] y[i + lag], n numbers each, for every lag: lag 0, 1, ... at the front of `to`, -1, -2, ... at its
+// back, to 1e-15 of their largest or so. *length >= 2 n is what `to` holds; owned by the caller. NULL: no memory.
+double *kg_correlations(const double *x, const double *y, size_t n, size_t *length);
+
 #endif

@@ -32,11 +32,19 @@ void kg_hold(kg_holds *h, kg_dtype t, double got, double expected, double local,
         worst[p] = kg_error_ratio(got, expected, kg_error_bound((kg_precision)p, t, 0, local, acc), kg_dtype_max(t));
         if (p == (int)required) here = worst[p];
     }
-    char numbers[96];
-    snprintf(numbers, sizeof numbers, " is %.9g, not %.9g (error %.3g times the bound)", got, expected, here);
+    char numbers[96] = "";
+    if (here > 1)
+        snprintf(numbers, sizeof numbers, " is %.9g, not %.9g (error %.3g times the bound)", got, expected, here);
     va_list args;
     va_start(args, text);
     note(h, worst, here, numbers, text, args);
+    va_end(args);
+}
+
+void kg_hold_worst(kg_holds *h, const double worst[KG_PREC_NONE], double at_required, const char *text, ...) {
+    va_list args;
+    va_start(args, text);
+    note(h, worst, at_required, "", text, args);
     va_end(args);
 }
 

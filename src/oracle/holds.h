@@ -20,6 +20,8 @@ typedef struct kg_answer {
     // Calls of one case share this: NULL at the first, whatever the task leaves behind (from malloc; freed by the
     // judge). For what must differ, or be independent, from call to call. A NULL pointer: this call stands alone.
     void **kept;
+    uint64_t seed;  // for choosing what to look at, where that is not all; the candidate does not know it
+    bool full;      // look at all, whatever it costs
 } kg_answer;
 
 // What was found; from many threads at once.
@@ -35,6 +37,10 @@ typedef struct kg_holds {
 // local). The text, as printf has it, names the property and the place: "U Vh[3,2]".
 void kg_hold(kg_holds *h, kg_dtype t, double got, double expected, double local, double acc, const char *text, ...)
     __attribute__((format(printf, 7, 8)));
+// The worst of many such, as found by the caller: error over bound at each rung, and at the one that the case must
+// reach.
+void kg_hold_worst(kg_holds *h, const double worst[KG_PREC_NONE], double at_required, const char *text, ...)
+    __attribute__((format(printf, 4, 5)));
 // So or not. The text says what is not so: "pivots[3] is 9, of 5 rows".
 void kg_hold_true(kg_holds *h, bool so, const char *text, ...) __attribute__((format(printf, 3, 4)));
 // A statistic that lies above `limit` with the probability that the text should name, or less.

@@ -39,6 +39,7 @@
 //     other kinds: "value", also when absent (the default); null when none. A number that JSON lacks is the string
 //     "nan", "inf" or "-inf". ints, floats: a list; with "scalar" a list of one, given as a bare number. ints with
 //     "text": Python passes the text (padding='same'), C the list
+//     "seed" of kind int with "native_only": C and CUDA get a number made from the value, another at every call
 //   TENSOR: {"dtype":"float32", "shape":[...], "strides":[...], "arena":"in"|"out", "offset":N,
 //     "slot_stride":N}, both in bytes.
 //     outs[0] with alias_first_out has no place of its own: it lies where args[0] lies.

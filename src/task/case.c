@@ -17,6 +17,8 @@ static int find_param(const kg_task *t, const char *name) {
     return -1;
 }
 
+bool kg_is_seed(const kg_param *p) { return p->native_only && p->kind == KG_P_INT && strcmp(p->name, "seed") == 0; }
+
 kg_case *kg_case_add(kg_cases *b) {
     if (b->n == b->cap) {
         b->cap = b->cap ? 2 * b->cap : 16;

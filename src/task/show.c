@@ -75,6 +75,7 @@ static void add_parameter(kg_text *out, const kg_param *p) {
     if (p->role == KG_STATE) kg_text_add(out, "; kept from call to call, zero at first");
     if (p->role == KG_OUT_ARG) kg_text_add(out, "; Python only");
     if (p->listed) kg_text_add(out, "; Python gets them in one list");
+    if (kg_is_seed(p)) kg_text_add(out, "; another number at every call");
     if (p->native_only) kg_text_add(out, "; C and CUDA only");
     kg_text_add(out, "\n");
 }

@@ -65,6 +65,12 @@ typedef struct {
     double floats[KG_MAX_INTS];
 } kg_arg;
 
+// What random operations give C and CUDA in place of a generator: another number at every call, 0 <= seed < 2^63.
+// Python candidates have torch.rand, tl.rand and the like. Stands last among a task's parameters.
+#define KG_SEED_PARAM \
+    { .name = "seed", .kind = KG_P_INT, .optional = true, .native_only = true, .has_default = true }
+bool kg_is_seed(const kg_param *p);
+
 // ---- cases --------------------------------------------------------------------------------------
 typedef enum {
     KG_CASES_QUICK,

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/philox.h"
 #include "kgate/kernel.h"
 #include "task/prototype.h"
 
@@ -100,6 +101,12 @@ void kg_memory_fill(const kg_task *t, const kg_case *c, kg_memory *m, int turn) 
         kg_fill_range(&poison, kg_dtype_part(c->outs[i].dtype), 0, 0, stored(&c->outs[i]), m->outs[i]);
 }
 
+static int64_t next_seed(void) {
+    static uint64_t calls;
+    const kg_philox r = kg_philox4x32(7, calls++, 0);
+    return (int64_t)(((uint64_t)r.v[0] << 32 | r.v[1]) >> 1);
+}
+
 int kg_in_process_call(const kg_task *t, kg_case *c, kg_memory *m, kg_adapter fn, int turn) {
     void *a[KG_MAX_ARGS + KG_MAX_OUTS];
     DLTensor tensors[KG_MAX_ARGS + KG_MAX_OUTS];
@@ -111,6 +118,7 @@ int kg_in_process_call(const kg_task *t, kg_case *c, kg_memory *m, kg_adapter fn
         if (!kg_c_gets(&t->params[i])) continue;
         // Optimizers: 1 on the first call on a state, then 2, ...
         if (strcmp(t->params[i].name, "call_number") == 0) g->i = turn + 1;
+        if (kg_is_seed(&t->params[i])) g->i = next_seed();
         void **to = &a[n++];
         // A bool has no None in C: false.
         if (g->kind != KG_P_BOOL && (g->none || (g->absent && g->kind == KG_P_TENSOR))) {

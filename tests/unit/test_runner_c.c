@@ -22,13 +22,15 @@ static const char source[] =
     "#include <stdlib.h>\n"
     "#include <string.h>\n"
     // out = x * alpha + (beta or 0); mode picks a misbehaviour
-    "int axpb(const DLTensor *x, double alpha, const double *beta, int64_t mode, int64_t call_number, DLTensor *out) {\n"
+    "int axpb(const DLTensor *x, double alpha, const double *beta, int64_t mode, int64_t call_number, "
+    "int64_t seed, DLTensor *out) {\n"
     "    float *o = out->data; const float *in = x->data;\n"
     "    if (mode == 1) ((float *)x->data)[0] = 1;\n"
     "    if (mode == 2) for (;;) __asm__ volatile(\"\");\n"
     "    if (mode == 3) exit(0);\n"
     "    if (mode == 4) return 7;\n"
     "    if (mode == 5) return o[0] = (float)call_number, 0;\n"
+    "    if (mode == 7) return memcpy(o, &seed, sizeof seed), 0;\n"
     "    if (mode == 6) for (size_t n = 1 << 28;;) { char *p = malloc(n); if (!p) return 8; memset(p, 1, n); }\n"
     "#pragma omp parallel for\n"
     "    for (int64_t i = 0; i < kg_elements(x); i++) o[i] = (float)(in[i] * alpha + (beta ? *beta : 0));\n"
@@ -81,8 +83,10 @@ static json_t *the_case(int mode, json_t *beta) {
     if (json_is_null(beta)) json_object_set_new(b, "none", json_true());
     json_t *m = json_pack("{s:s, s:s, s:s, s:i}", "name", "mode", "kind", "int", "role", "in", "value", mode);
     json_t *n = json_pack("{s:s, s:s, s:s, s:i}", "name", "call_number", "kind", "int", "role", "in", "value", 1);
-    json_t *c = json_pack("{s:i, s:i, s:[o,o,o,o,o], s:[o]}", "calls", 1, "slots", SLOTS, "args", x, alpha, b, m, n,
-                          "outs", tensor("out"));
+    json_t *seed = json_pack("{s:s, s:s, s:s, s:b, s:i}", "name", "seed", "kind", "int", "role", "in", "native_only", 1,
+                             "value", 12345);
+    json_t *c = json_pack("{s:i, s:i, s:[o,o,o,o,o,o], s:[o]}", "calls", 1, "slots", SLOTS, "args", x, alpha, b, m, n,
+                          seed, "outs", tensor("out"));
     return json_pack("{s:s, s:o}", "op", "case", "case", c);
 }
 
@@ -275,6 +279,25 @@ static void call_number_counts_per_slot(void **state) {
     end(w, NULL);
 }
 
+// Random kernels get another number at every call, on whatever slot; the same again where a case is prepared again.
+static void seeds_differ_from_call_to_call(void **state) {
+    world *w = *state;
+    int64_t seeds[2][3];
+    start(w);
+    for (int turn = 0; turn < 2; turn++) {
+        json_decref(ask_ok(w, the_case(7, json_null()), NULL, 0));
+        for (int call = 0; call < 3; call++) {
+            json_decref(ask_ok(w, json_pack("{s:s, s:i, s:i}", "op", "call", "slot", call / 2, "n", 1), NULL, 0));
+            ok(w->device->ops->download(w->out, 512 + (size_t)(call / 2) * 8192, &seeds[turn][call], 8, NULL),
+               &(kg_error){0});
+            assert_true(seeds[turn][call] >= 0);
+            for (int k = 0; k < call; k++) assert_true(seeds[turn][k] != seeds[turn][call]);
+        }
+    }
+    assert_memory_equal(seeds[0], seeds[1], sizeof seeds[0]);
+    end(w, NULL);
+}
+
 static void memory_ends_at_its_limit(void **state) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     skip();  // shadow memory leaves no limit that makes sense
@@ -314,6 +337,7 @@ int main(void) {
                                        cmocka_unit_test(return_code_is_the_candidates_fault),
                                        cmocka_unit_test(nonsense_is_answered),
                                        cmocka_unit_test(call_number_counts_per_slot),
+                                       cmocka_unit_test(seeds_differ_from_call_to_call),
                                        cmocka_unit_test(memory_ends_at_its_limit)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -32,6 +32,9 @@ struct kg_native {
     ffi_type *types[MOST];
     int n;
     int call_number;  // index of the argument that counts calls; -1: none
+    int seed;         // index of the argument that a random kernel gets; -1: none
+    int64_t first_seed;
+    uint64_t calls;  // on all slots
     slot_args *slots;
     int device_type, ordinal;
     void *stream;
@@ -121,11 +124,15 @@ static void fill_slot(kg_native *n, int slot, bool with_stream) {
 }
 
 static void set_types(kg_native *n, bool with_stream) {
-    n->call_number = -1;
+    n->call_number = n->seed = -1;
     for (int i = 0; i < n->c.n_args; i++) {
         const kg_run_arg *a = &n->c.args[i];
         if (a->role == KG_OUT_ARG) continue;
         if (a->kind == KG_P_INT && !strcmp(a->name, "call_number")) n->call_number = n->n;
+        if (a->kind == KG_P_INT && a->native_only && !strcmp(a->name, "seed")) {
+            n->seed = n->n;
+            n->first_seed = a->i;
+        }
         n->types[n->n++] = type_of(a);
     }
     for (int i = 0; i < n->c.n_outs; i++) n->types[n->n++] = &ffi_type_pointer;
@@ -160,10 +167,16 @@ int kg_native_prepare(const kg_run_case *c, int device_type, int ordinal, bool w
     return 0;
 }
 
+static int64_t next_seed(kg_native *n) {
+    const kg_philox r = kg_philox4x32((uint64_t)n->first_seed, n->calls++, 0);
+    return (int64_t)(((uint64_t)r.v[0] << 32 | r.v[1]) >> 1);
+}
+
 int kg_native_call(kg_native *n, int slot, void (*entry)(void), kg_error *err) {
     slot_args *s = &n->slots[slot];
     s->call++;
     if (n->call_number >= 0) s->cells[n->call_number].integer = s->call;
+    if (n->seed >= 0) s->cells[n->seed].integer = next_seed(n);
     ffi_arg result = 0;
     ffi_call(&n->cif, entry, &result, s->values);
     if ((int)result == 0) return 0;
