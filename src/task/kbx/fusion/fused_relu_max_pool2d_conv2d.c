@@ -205,7 +205,7 @@ const kg_task kg_task_kbx_fused_relu_max_pool2d_conv2d = {
         "                          l * pool_dilation->v[pool_dilation->n - 1];\n"
         "        if (p < 0 || p >= rows || q < 0 || q >= columns) continue;\n"
         KG_CONV_SUM("conv_")
-        "        if (!(sum <= most) && most == most) most = sum;\n"
+        "if (!(sum <= most) && most == most) most = sum;\n"
         "    }\n"
         "kg_put(out, i, most > 0 || most != most ? most : 0.0);\n",
 };
