@@ -223,8 +223,8 @@ struct kg_task {
     // A long double-free sum in half precision is no right answer even for half inputs: acc is always charged at
     // float32's roundoff. Set for tasks that sum.
 
-    int (*cases)(kg_cases *b);                        // adds the cases of b->level
-    int (*infer)(const kg_task *t, kg_case *c);       // sets n_outs, outs from the args; -1: the case is impossible
+    int (*cases)(kg_cases *b);                   // adds the cases of b->level
+    int (*infer)(const kg_task *t, kg_case *c);  // sets n_outs, outs from the args; -1: the case is impossible
     // -1: out of memory. NULL when all outputs are held; called through kg_oracle (oracle.h).
     int (*oracle)(const kg_call *call, kg_ref *ref);
     // Outputs with no single right answer, bit i for output i, and what must hold of them (oracle/holds.h). The other
