@@ -104,7 +104,7 @@ def write_candidates(folder, tasks):
 def judge(options, what, tasks, seed, tally):
     """One kgate run over the tasks' candidates; tally(task) takes what is found."""
     command = [options.kgate, "run", "--no-db", "--check-only", "--cases", what, "--device", "cpu", "--python",
-               options.python, "--timeout", "300", "--seed", str(seed), "--format", "jsonl"]
+               options.python, "--scope", "small", "--timeout", "300", "--seed", str(seed), "--format", "jsonl"]
     by_path = {t.path: t for t in tasks}
     run = subprocess.Popen(command + list(by_path), text=True,
                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)

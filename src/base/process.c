@@ -64,6 +64,20 @@ static void become(const kg_process *p, char **env, pid_t parent, int report) {
     _exit(127);
 }
 
+ssize_t kg_read(int fd, void *to, size_t n) {
+    ssize_t got;
+    do got = read(fd, to, n);
+    while (got < 0 && errno == EINTR);
+    return got;
+}
+
+int kg_wait(int pid, int *status) {
+    int ended;
+    do ended = waitpid(pid, status, 0);
+    while (ended < 0 && errno == EINTR);
+    return ended;
+}
+
 int kg_process_start(const kg_process *p, int *pid, kg_error *err) {
     int report[2];
     if (pipe2(report, O_CLOEXEC)) return kg_fail(err, KG_ERR_CANNOT, "pipe: %s", strerror(errno));
@@ -75,11 +89,12 @@ int kg_process_start(const kg_process *p, int *pid, kg_error *err) {
     free(env);
     close(report[1]);
     int code = 0;
-    ssize_t n = child > 0 ? read(report[0], &code, sizeof code) : 0;  // end of file: exec went well
+    ssize_t n = child > 0 ? kg_read(report[0], &code, sizeof code) : 0;  // end of file: exec went well
     close(report[0]);
     if (child < 0) return kg_fail(err, KG_ERR_CANNOT, "starting %s: %s", p->argv[0], strerror(fork_error));
     if (n == 0) return setpgid(child, child), *pid = child, 0;
-    waitpid(child, NULL, 0);
+    kill(child, SIGKILL);
+    kg_wait(child, NULL);
     return kg_fail(err, KG_ERR_CANNOT, "starting %s: %s", p->argv[0], strerror(code));
 }
 
@@ -118,7 +133,7 @@ char *kg_process_end(int pid, bool kill_first, double patience_s) {
     kill(-pid, SIGKILL);  // the rest of the group too
     if (!gone && !ended(pid, patience_s)) return kg_strdup("killed, and still there: stuck in the kernel");
     int status = 0;
-    if (waitpid(pid, &status, 0) != pid) return kg_strdup("unknown");
+    if (kg_wait(pid, &status) != pid) return kg_strdup("unknown");
     return kg_process_describe(status);
 }
 
@@ -131,7 +146,7 @@ static bool read_output(int fd, double deadline, size_t limit, kg_text *t) {
         int ready = left > 0 ? poll(&p, 1, (int)(left * 1e3) + 1) : 0;
         if (ready < 0 && errno == EINTR) continue;
         if (ready <= 0) return false;
-        ssize_t n = read(fd, buffer, sizeof buffer);
+        ssize_t n = kg_read(fd, buffer, sizeof buffer);
         if (n <= 0) return true;
         size_t keep = limit - t->len < (size_t)n ? limit - t->len : (size_t)n;
         kg_text_add_bytes(t, buffer, keep);
@@ -152,7 +167,7 @@ int kg_process_run(const kg_process *p, double timeout_s, size_t limit, kg_proce
         double left = start + timeout_s - kg_now();
         *out = (kg_process_result){.timed_out = !finished || !ended(pid, left > 0 ? left : 0)};
         kill(-pid, SIGKILL);
-        waitpid(pid, &out->status, 0);
+        kg_wait(pid, &out->status);
         out->seconds = kg_now() - start;
         out->output = t.data ? t.data : kg_strdup("");
     }

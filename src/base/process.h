@@ -2,6 +2,8 @@
 #ifndef KG_PROCESS_H
 #define KG_PROCESS_H
 
+#include <sys/types.h>
+
 #include "base/base.h"
 
 typedef struct {
@@ -21,7 +23,10 @@ int kg_process_start(const kg_process *p, int *pid, kg_error *err);
 // "killed by SIGSEGV"; owned by the caller.
 char *kg_process_end(int pid, bool kill_first, double patience_s);
 char *kg_process_describe(int wait_status);  // owned by the caller
-bool kg_process_is_child(int pid);           // a child of this process, running or not yet waited for
+// read() and waitpid() that a signal does not end early.
+ssize_t kg_read(int fd, void *to, size_t n);
+int kg_wait(int pid, int *status);
+bool kg_process_is_child(int pid);  // a child of this process, running or not yet waited for
 
 typedef struct {
     char *output;    // stdout and stderr, at most `limit` bytes of it; owned; "" when it said nothing

@@ -68,7 +68,9 @@ static ssize_t write_bytes(void *self, const char *bytes, size_t n) {
     struct stat st;
     if (!o->cut && !fstat(o->fd, &st) && S_ISREG(st.st_mode) && ftruncate(o->fd, 0)) return 0;
     o->cut = true;
-    ssize_t written = write(o->fd, bytes, n);
+    ssize_t written;
+    do written = write(o->fd, bytes, n);
+    while (written < 0 && errno == EINTR);
     return written < 0 ? 0 : written;
 }
 

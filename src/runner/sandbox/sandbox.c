@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/process.h"
 #include "runner/sandbox/sandbox.h"
 
 static void note(json_t *holds, const char *name, int failed) {
@@ -55,9 +56,9 @@ char *kg_sandbox_probe(void) {
     close(fds[1]);
     char buffer[512];
     ssize_t n;
-    while (child > 0 && (n = read(fds[0], buffer, sizeof buffer)) > 0) kg_text_add_bytes(&t, buffer, (size_t)n);
+    while (child > 0 && (n = kg_read(fds[0], buffer, sizeof buffer)) > 0) kg_text_add_bytes(&t, buffer, (size_t)n);
     close(fds[0]);
-    if (child > 0) waitpid(child, NULL, 0);
+    if (child > 0) kg_wait(child, NULL);
     // Not the child's to remove: it sees the file system that the sandbox shows it.
     rmdir(dir);
     free(dir);

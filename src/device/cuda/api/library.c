@@ -10,6 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/process.h"
+
 extern char **environ;
 
 static void *open_in(const char *folder, const char *name) {
@@ -64,9 +66,9 @@ static char *python_packages(void) {
     close(ends[1]);
     kg_text text = {0};
     char buffer[512];
-    for (ssize_t n; (n = read(ends[0], buffer, sizeof buffer)) > 0;) kg_text_add_bytes(&text, buffer, (size_t)n);
+    for (ssize_t n; (n = kg_read(ends[0], buffer, sizeof buffer)) > 0;) kg_text_add_bytes(&text, buffer, (size_t)n);
     close(ends[0]);
-    if (pid > 0) waitpid(pid, NULL, 0);
+    if (pid > 0) kg_wait(pid, NULL);
     char *end = text.data ? strchr(text.data, '\n') : NULL;
     if (!end) {
         kg_text_free(&text);
