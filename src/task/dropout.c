@@ -190,7 +190,7 @@ int kg_dropout_holds(const kg_call *call, const kg_answer *a, kg_holds *h, const
                 .rung = kg_rung_of(t, dtype),
                 .required = kg_required_precision(t, dtype),
                 .index = all ? NULL : chosen,
-                .mask = malloc(all ? total : n),
+                .mask = malloc((all ? total : n) + 1),
                 .lock = PTHREAD_MUTEX_INITIALIZER,
                 .at = -1};
     const size_t looked = all ? total : n, piece = looked / 16 < 16 ? 16 : looked / 16 > CHUNK ? CHUNK : looked / 16;

@@ -232,7 +232,8 @@ static double reach(const kg_task *t, const kg_case *c) {
     (void)t;
     const int64_t *w = c->args[WEIGHT].tensor.shape;
     const double strides = (double)(kg_conv_entry(c, STRIDE, 0) * kg_conv_entry(c, STRIDE, 1));
-    return fmax(1, 2 * (double)(w[0] / c->args[GROUPS].i * w[2] * w[3]) / strides);
+    const int64_t terms = w[0] / c->args[GROUPS].i * w[2] * w[3];
+    return fmax(1, 2 * (double)terms / strides);
 }
 
 // Each input element times each filter entry of its group: the field's convention, also where that falls outside.

@@ -315,7 +315,8 @@ static double per_row(const kg_case *c) {
 
 static void work(const kg_task *t, const kg_case *c, kg_work *w) {
     const int64_t p = c->args[WEIGHT2].tensor.shape[1];
-    const double rows = p > 0 ? (double)(kg_numel(&c->outs[0]) / p) : 0;
+    const int64_t lines = p > 0 ? kg_numel(&c->outs[0]) / p : 0;
+    const double rows = (double)lines;
     *w =
         (kg_work){.bytes_read = (double)kg_case_input_bytes(c, t), .bytes_written = (double)kg_case_output_bytes(c, t)};
     w->ops[kg_product_unit(c->outs[0].dtype)] = 2 * rows * per_row(c);

@@ -340,9 +340,9 @@ static const largest_p *largest_of(const kg_call *call) {
     return failed ? NULL : p;
 }
 
-static void quantise_weights(head *d, const largest_p *largest) {
+static void quantise_weights(head *d, int p, const largest_p *largest) {
     double most = 0, error = 0;
-    switch (d->call->reading->choice[3]) {
+    switch (p) {
     case P_FIXED: most = 1; break;
     case P_MATRIX: most = largest->each[d->matrix], error = largest->error; break;
     case P_TENSOR: most = largest->all, error = largest->error; break;
@@ -392,7 +392,7 @@ static int oracle(const kg_call *call, kg_ref *ref) {
         if (row / rows != d.matrix) take_matrix(&d, row / rows);
         if (row != d.row) {
             take_row(&d, row % rows);
-            if (p != P_FLOAT) quantise_weights(&d, largest);
+            if (p != P_FLOAT) quantise_weights(&d, p, largest);
             d.row = row;
         }
         if (p == P_FLOAT) in_float(&d, ref->index[k] % d.width, ref, k);
