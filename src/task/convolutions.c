@@ -46,7 +46,10 @@ kg_case *kg_conv_biased(kg_cases *b, kg_case *c) { return biased(b, c, 1); }
 
 static int option_index(const kg_task *t, const char *option) {
     const kg_conv_args a = kg_conv_args_of(t);
-    return !strcmp(option, "stride") ? a.stride : !strcmp(option, "padding") ? a.padding : a.dilation;
+    return !strcmp(option, "stride")     ? a.stride
+           : !strcmp(option, "padding")  ? a.padding
+           : !strcmp(option, "dilation") ? a.dilation
+                                         : kg_param_index(t, option);
 }
 
 kg_case *kg_conv_one(kg_cases *b, kg_case *c, const char *option, int64_t v) {
