@@ -8,7 +8,8 @@ JOBS ?= $(shell nproc)
 # examples/kbx/ and examples/gap22/ are simple right kernels, one a task: controls, not meant to be fast.
 EXAMPLES ?= $(filter-out examples/kbx examples/gap22,$(wildcard examples/*))
 
-.PHONY: all configure bootstrap bootstrap-test run test crosscheck asan tsan dist check-dist format clean
+# make bench-mutation   mistakes seeded into right kernels: how many kgate catches, and the field's usual check
+.PHONY: all configure bootstrap bootstrap-test run test crosscheck bench-mutation asan tsan dist check-dist format clean
 all: configure
 	cmake --build $(BUILD) -j $(JOBS)
 
@@ -32,6 +33,11 @@ crosscheck:
 	@scripts/bootstrap.sh $(if $(KGATE_PYTHON),run,crosscheck)
 	@$(MAKE) --no-print-directory all
 	@bench/crosscheck/crosscheck.py --kgate $(BUILD)/kgate
+
+bench-mutation: bootstrap-test
+	@$(MAKE) --no-print-directory all
+	cmake --build $(BUILD) -j $(JOBS) --target usual_check
+	@bench/mutation/bench_mutation.py --kgate $(BUILD)/kgate --usual-check $(BUILD)/usual_check
 
 asan tsan: bootstrap-test
 	scripts/sanitized.sh $@
