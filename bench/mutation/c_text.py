@@ -107,6 +107,21 @@ class Source:
             if len(semicolons) == 2:
                 yield Loop(self, i, semicolons, close)
 
+    def statement_end(self, i):
+        """Last token of the statement that begins with token i."""
+        text = self.tokens[i].text
+        if text == "{":
+            return self.partner[i]
+        if text in ("for", "while", "if", "switch"):
+            end = self.statement_end(self.partner[i + 1] + 1)
+            return self.statement_end(end + 2) if self.tokens[end + 1:] and self.tokens[end + 1].text == "else" else end
+        if text == "do":
+            i = self.statement_end(i + 1) + 1
+        while self.tokens[i].text != ";":
+            i = self.partner[i] if self.tokens[i].text in OPEN else i
+            i += 1
+        return i
+
     def entry(self):
         """The function the judge calls: the last one that is not static, as (name token, `(`, `)`, `{`)."""
         found = None
@@ -141,15 +156,7 @@ class Loop:
         self.source, self.i, self.close = source, i, close
         self.init = (i + 2, semicolons[0] - 1)
         self.condition = (semicolons[0] + 1, semicolons[1] - 1)
-        body = close + 1
-        if source.tokens[body].text == "{":
-            self.body = (body, source.partner[body])
-        else:
-            end = body
-            while source.tokens[end].text != ";":
-                end = source.partner[end] if source.tokens[end].text in OPEN else end
-                end += 1
-            self.body = (body, end)
+        self.body = (close + 1, source.statement_end(close + 1))
 
     def bound(self):
         """(operator, first, last) of `i < bound`, or None."""

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "../../tests/support/in_process.h"
+#include "oracle/oracle.h"
 
 #define TOLERANCE 1e-5
 #define SHAPES    3
