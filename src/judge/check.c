@@ -132,7 +132,7 @@ static int compare_range(size_t first, size_t last, void *ctx) {
 // ---- a whole output --------------------------------------------------------------------------------
 
 kg_precision kg_check_required(const kg_task *t, const kg_case *c) {
-    return kg_required_precision(t, c->n_outs ? c->outs[0].dtype : c->args[0].tensor.dtype);
+    return kg_required_precision(t, kg_case_principal(c, t));
 }
 
 kg_precision kg_check_rung(const kg_check *k, kg_precision required) {

@@ -353,7 +353,7 @@ static void evaluate(kg_trial *t, kg_case_times *ct) {
     kg_work w = {0};
     if (t->task->work) t->task->work(t->task, ct->c, &w);
     else default_work(t, ct->c, &w);
-    kg_dtype d = kg_dtype_part(ct->c->n_outs ? ct->c->outs[0].dtype : ct->c->args[0].tensor.dtype);
+    kg_dtype d = kg_dtype_part(kg_case_principal(ct->c, t->task));
     ct->sol = kg_roofline_sol(&w, &t->judge->ceilings, t->precision, d);
     ct->floor_s = kg_roofline_floor(&w, &t->judge->ceilings, (double)t->judge->info.cache_bytes, !t->judge->o.hot);
     ct->time = kg_median_interval(&ct->cand);

@@ -135,11 +135,11 @@ int kg_hold_independent(kg_holds *h, const kg_answer *a, kg_centred *x, double v
 static void pairs(kg_holds *h, const double *x, size_t n, double grid, const char *what) {
     int64_t count[CELLS][CELLS] = {{0}};
     for (size_t i = 0; i + 1 < n; i += 2) count[(int)(x[i] * CELLS)][(int)(x[i + 1] * CELLS)]++;
-    const double side = 1.0 / CELLS;  // of a cell, and what the grid adds or takes
+    const double side = 1.0 / CELLS, least = fmax(0, side - grid);  // of a cell, and what the grid adds or takes
     for (int i = 0; i < CELLS; i++)
         for (int k = 0; k < CELLS; k++)
-            kg_hold_count(h, count[i][k], (int64_t)(n / 2), (side - grid) * (side - grid),
-                          (side + grid) * (side + grid), KG_ALARM / (CELLS * CELLS), what);
+            kg_hold_count(h, count[i][k], (int64_t)(n / 2), least * least, (side + grid) * (side + grid),
+                          KG_ALARM / (CELLS * CELLS), what);
 }
 
 int kg_hold_uniform_calls(kg_holds *h, const kg_answer *a, const double *x, size_t n, double grid, const char *what) {

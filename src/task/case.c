@@ -157,6 +157,13 @@ size_t kg_case_output_bytes(const kg_case *c, const kg_task *t) {
     return n;
 }
 
+kg_dtype kg_case_principal(const kg_case *c, const kg_task *t) {
+    if (c->n_outs) return c->outs[0].dtype;
+    for (int i = 0; i < c->n_args; i++)
+        if (t->params[i].role == KG_INOUT && holds_tensor(&c->args[i])) return c->args[i].tensor.dtype;
+    return KG_F32;  // nothing is written
+}
+
 int64_t kg_case_largest(const kg_case *c) {
     int64_t most = 0;
     for (int i = 0; i < c->n_outs; i++)

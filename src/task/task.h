@@ -127,6 +127,8 @@ void kg_cases_free(kg_cases *b);
 const kg_arg *kg_case_arg(const kg_case *c, const kg_task *t, const char *param);  // NULL when no such parameter
 size_t kg_case_input_bytes(const kg_case *c, const kg_task *t);                    // KG_IN and KG_INOUT tensors
 size_t kg_case_output_bytes(const kg_case *c, const kg_task *t);                   // outputs and KG_INOUT tensors
+// Of the first output, else of the first argument that is overwritten in place: it decides what precision to ask for.
+kg_dtype kg_case_principal(const kg_case *c, const kg_task *t);
 // Elements of the largest tensor. Past INT32_MAX a case is for kernels that count in 32 bits.
 int64_t kg_case_largest(const kg_case *c);
 

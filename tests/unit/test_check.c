@@ -152,6 +152,26 @@ static void the_best_rung_that_errors_keep_is_reported(void **state) {
     assert_int_equal(kg_check_rung(&k, KG_PREC_TF32), KG_PREC_TF32);
 }
 
+// index_fill_(dim, x, index, value) has no outputs, and its first argument is a number.
+static void in_place_the_overwritten_tensor_decides(void **state) {
+    (void)state;
+    static const kg_precision required[KG_DTYPES] = {
+        [KG_F64] = KG_PREC_FP64,  [KG_F32] = KG_PREC_FP32,  [KG_F16] = KG_PREC_FP16,  [KG_BF16] = KG_PREC_FP16,
+        [KG_I64] = KG_PREC_EXACT, [KG_I32] = KG_PREC_EXACT, [KG_I16] = KG_PREC_EXACT, [KG_I8] = KG_PREC_EXACT,
+        [KG_U8] = KG_PREC_EXACT,  [KG_BOOL] = KG_PREC_EXACT};
+    const kg_task *t = kg_task_find("index_fill_");
+    bool seen[KG_DTYPES] = {false};
+    kg_cases b;
+    assert_int_equal(kg_task_cases(t, KG_CASES_QUICK, &b, NULL), 0);
+    for (size_t i = 0; i < b.n; i++) {
+        const kg_dtype d = kg_case_arg(&b.items[i], t, "x")->tensor.dtype;
+        assert_int_equal(kg_check_required(t, &b.items[i]), required[d]);
+        seen[d] = true;
+    }
+    for (int d = 0; d < KG_DTYPES; d++) assert_true(seen[d]);
+    kg_cases_free(&b);
+}
+
 #define WITH_BENCH(test) cmocka_unit_test_setup_teardown(test, open_bench, close_bench)
 
 int main(void) {
@@ -163,6 +183,7 @@ int main(void) {
         WITH_BENCH(write_past_the_end_is_seen),
         WITH_BENCH(answer_to_other_values_fails),
         cmocka_unit_test(the_best_rung_that_errors_keep_is_reported),
+        cmocka_unit_test(in_place_the_overwritten_tensor_decides),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

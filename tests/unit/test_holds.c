@@ -107,6 +107,19 @@ static void uniform_numbers_pass(void **state) {
     }
 }
 
+// Known to an eighth only, which is more than the side of one of the 16 x 16 cells.
+static void coarse_uniform_numbers_pass(void **state) {
+    (void)state;
+    static double x[N];
+    kg_holds h = start();
+    const kg_answer a = alone();
+    for (size_t i = 0; i < N; i++) x[i] = floor(uniform(9, i) * 8) / 8 + uniform(10, i) / 8;
+    assert_int_equal(kg_hold_uniform_calls(&h, &a, x, N, 0.125, "x"), 0);
+    assert_true(holds(&h));
+    assert_int_equal(kg_hold_uniform_calls(&h, &a, x, N, 0.25, "x"), 0);
+    assert_true(holds(&h));
+}
+
 typedef double (*generator)(size_t i);
 static double square(size_t i) { return uniform(1, i) * uniform(1, i); }
 static double in_pairs(size_t i) { return uniform(1, i / 2); }
@@ -257,6 +270,7 @@ int main(void) {
                                        cmocka_unit_test(counts_have_exact_tails),
                                        cmocka_unit_test(correlations_are_sums_over_pairs),
                                        cmocka_unit_test(uniform_numbers_pass),
+                                       cmocka_unit_test(coarse_uniform_numbers_pass),
                                        cmocka_unit_test(others_do_not),
                                        cmocka_unit_test(masks_that_vary_pass_and_no_others),
                                        cmocka_unit_test(moments_of_a_sum_with_terms_dropped),
