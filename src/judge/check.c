@@ -77,7 +77,8 @@ static void merge(comparison *c, const double *worst, double at_required, int64_
     merge_likeness(&c->sums, sums);
     for (int p = 0; p < KG_PREC_NONE; p++)
         if (worst[p] > c->worst[p]) c->worst[p] = worst[p];
-    if (at >= 0 && at_required > c->at_required) {
+    // Of equals the first, whichever thread comes first: a replay says the same.
+    if (at >= 0 && (at_required > c->at_required || (at_required == c->at_required && at < c->at))) {
         c->at_required = at_required;
         c->at = at;
         c->got = got;

@@ -89,7 +89,8 @@ static void look(const survey *s, const kg_ref *ref, size_t k, signed char *mask
 static void merge(survey *s, const survey *part) {
     pthread_mutex_lock(&s->lock);
     for (int p = 0; p < KG_PREC_NONE; p++) s->worst.ratio[p] = fmax(s->worst.ratio[p], part->worst.ratio[p]);
-    if (part->at >= 0 && (s->at < 0 || part->worst.required > s->worst.required)) {
+    const bool equal = part->worst.required == s->worst.required;  // then the first, as src/judge/check.c has it
+    if (part->at >= 0 && (s->at < 0 || part->worst.required > s->worst.required || (equal && part->at < s->at))) {
         s->worst.required = part->worst.required;
         s->at = part->at;
         s->got = part->got, s->kept = part->kept, s->dropped = part->dropped;
