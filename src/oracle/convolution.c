@@ -90,7 +90,7 @@ void kg_conv_ref(const kg_conv *c, kg_ref *ref) {
             const double product = kg_lanes_value(&l, i);
             ref->value[k] = product + added;
             ref->local[k] = kg_lanes_local(&l, i) + fabs(added);
-            ref->acc[k] = kg_lanes_acc(&l, i) + fabs(product) + fabs(added);
+            ref->acc[k] = kg_lanes_acc(&l, i) + fabs(product) + kg_start_acc(added, l.n);
         }
     }
 }

@@ -26,6 +26,12 @@ double kg_lanes_value(const kg_lanes *l, int lane);
 double kg_lanes_local(const kg_lanes *l, int lane);
 double kg_lanes_acc(const kg_lanes *l, int lane);
 
+// What acc grows by where n products may be summed on top of `start` (a bias, an addend) instead of before it: each
+// partial sum is that much larger, 8 sqrt(n start^2), and so is what matrix units truncate.
+static inline double kg_start_acc(double start, int64_t n) {
+    return fabs(start) * (1 + 8 * sqrt((double)n) + (double)n / 8);
+}
+
 // n elements of v from storage offset `at`, `step` apart, as doubles `to_step` apart.
 void kg_load_line(const kg_view *v, int64_t at, int64_t step, int64_t n, double *to, int64_t to_step);
 

@@ -1,6 +1,6 @@
-// Bounds. The product as src/oracle/product.c has it; adding the bias rounds once. A half-precision product may be
-// stored before the bias is added (product.c charges that), and once more before the function is applied. The
-// function's own error and how the layer's moves it: kg_term_map.
+// Bounds. The product as src/oracle/product.c has it; the bias is added behind it, or the products to it. A
+// half-precision product may be stored before the bias is added (product.c charges that), and once more before the
+// function is applied. The function's own error and how the layer's moves it: kg_term_map.
 #include "task/linears.h"
 
 #include "base/parallel.h"
@@ -105,7 +105,9 @@ static int layer_range(size_t first, size_t last, void *ctx) {
     for (size_t k = 0; k < part.n; k++) {
         const kg_term product = {part.value[k], part.local[k], part.acc[k]};
         const kg_term bias = kg_term_input(&l->rung, kg_at(&l->bias, part.index[k] % features));
-        kg_term_put(&part, k, kg_term_stored(&l->rung, kg_term_add(&l->rung, product, bias)));
+        kg_term sum = kg_term_add(&l->rung, product, bias);
+        sum.acc += kg_start_acc(bias.value, l->turned.desc.shape[0]);
+        kg_term_put(&part, k, kg_term_stored(&l->rung, sum));
     }
     return 0;
 }

@@ -219,7 +219,7 @@ static int oracle(const kg_call *call, kg_ref *ref) {
                 const double product = kg_lanes_value(&l, i);
                 ref->value[to] = product + added;
                 ref->local[to] = kg_lanes_local(&l, i) + fabs(added);
-                ref->acc[to] = kg_lanes_acc(&l, i) + fabs(product) + fabs(added);
+                ref->acc[to] = kg_lanes_acc(&l, i) + fabs(product) + kg_start_acc(added, l.n);
             }
         }
         k += run;

@@ -151,7 +151,7 @@ static kg_lanes dot(const hidden *h, int64_t row_at, int64_t column, int lanes) 
 static void keep(const hidden *h, const kg_lanes *l, int lane, int64_t at, double bias) {
     const double product = kg_lanes_value(l, lane), value = product + bias;
     const double local = kg_lanes_local(l, lane) + fabs(bias) + fabs(value);
-    const double acc = kg_lanes_acc(l, lane) + fabs(product) + fabs(bias);
+    const double acc = kg_lanes_acc(l, lane) + fabs(product) + kg_start_acc(bias, l->n);
     // Where h is negative by more than the coarsest rung's error, relu gives exactly zero.
     const bool dead = value < -(0x1p-4 * local + 0x1p-11 * acc);
     h->r[at] = value > 0 || isnan(value) ? value : 0;

@@ -110,7 +110,7 @@ static int oracle(const kg_call *call, kg_ref *ref) {
         ref->value[k] = product + addend;
         // Each part may be rounded before they are added: to scale it, and to store it.
         ref->local[k] = fabs(alpha) * ref->local[k] + 2 * fabs(product) + 2 * fabs(addend);
-        ref->acc[k] = fabs(alpha) * ref->acc[k] + fabs(product) + fabs(addend);
+        ref->acc[k] = fabs(alpha) * ref->acc[k] + fabs(product) + kg_start_acc(addend, a.desc.shape[1]);
     }
     return 0;
 }
