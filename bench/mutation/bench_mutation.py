@@ -20,6 +20,7 @@ import random
 import re
 import subprocess
 import sys
+import threading
 from collections import defaultdict
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -80,7 +81,6 @@ def judge(kgate, listed, cases, jobs):
         p = subprocess.Popen([kgate, "run", "--no-db", "--device", "cpu", "--check-only", "--cases", cases, "--seed", "1", "--timeout", "10",
                               "--format", "jsonl", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         running.append(p)
-    import threading
     results = [None] * jobs
 
     def feed(i):

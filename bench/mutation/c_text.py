@@ -126,13 +126,12 @@ class Source:
         """The function the judge calls: the last one that is not static, as (name token, `(`, `)`, `{`)."""
         found = None
         for i in self.find("int"):
-            at = self.tokens[i]
             if self.tokens[i + 1].kind != "name" or self.tokens[i + 2].text != "(" or self.depth(i) != 0:
                 continue
             if i and self.tokens[i - 1].text in ("static", "inline"):
                 continue
             close = self.partner[i + 2]
-            if self.tokens[close + 1].text == "{" and at:
+            if self.tokens[close + 1].text == "{":
                 found = (i + 1, i + 2, close, close + 1)
         return found
 

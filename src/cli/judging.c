@@ -132,18 +132,6 @@ static void not_judged(kg_judging *j, const kg_candidate *c, kg_error *e) {
     kg_error_clear(e);
 }
 
-// What the screens that applied went by: without it nobody can say later which of them failed, and by how much.
-static void add_thresholds(const kg_options *o, json_t *record) {
-    const kg_thresholds *t = &o->thresholds;
-    json_t *screens = json_object_get(record, "screens");
-    if (!json_is_string(json_object_get(screens, "library")) && !json_is_string(json_object_get(screens, "roofline")))
-        return;
-    json_object_set_new(screens, "lre_min", json_real(t->lre_min));
-    json_object_set_new(
-        screens, "util_min",
-        json_pack("{s:f, s:f}", "memory", t->util_min[KG_BOUND_MEMORY], "compute", t->util_min[KG_BOUND_COMPUTE]));
-}
-
 // A record of this candidate: kept from before, or judged and stored now. NULL: there is none. *fatal: the database is
 // gone, and judging cannot go on.
 static json_t *record_of(kg_judging *j, const kg_candidate *c, bool *fatal, kg_error *err) {
@@ -154,7 +142,6 @@ static json_t *record_of(kg_judging *j, const kg_candidate *c, bool *fatal, kg_e
         return record;
     }
     int failed = kg_judges_candidate(j->judges, c, &record, &e);
-    if (!failed) add_thresholds(j->o, record);
     if (interrupted) {  // the keyboard interrupts the runner too: what it did then says nothing about the candidate
         kg_error_clear(&e);
         json_decref(record);
