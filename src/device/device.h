@@ -68,6 +68,7 @@ typedef struct kg_device_ops {
     int (*finish)(kg_device *d, kg_error *err);  // waits for all of the above
 
     bool judge_polls;  // the done word is written by the device: poll it, futexes do not see it
+    bool shared;       // its speed depends on what else runs on it now: ceilings may be out of reach for a while
     // Measures every ceiling it can; what it cannot stays NAN. progress may be NULL.
     int (*measure)(kg_device *d, kg_ceilings *out, void (*progress)(const char *what, void *ctx), void *ctx,
                    kg_error *err);

@@ -184,11 +184,11 @@ static json_t *performance_part(const kg_trial *t, const kg_verdict *v) {
     set(o, "sure",
         v->library == KG_SCREEN_NONE && v->roofline == KG_SCREEN_NONE
             ? json_null()
-            : json_boolean(v->sure && !t->busy && !t->judge->ceilings.disturbed));
+            : json_boolean(v->sure && !t->busy && !t->ceilings.disturbed));
     set(o, "cache", text(t->judge->o.hot ? "hot" : "cold"));
     set(o, "baseline_settings", text(t->baseline_settings));
     if (t->no_baseline) set(o, "no_baseline", text(t->no_baseline));
-    set(o, "ceilings", text(t->judge->ceilings.source));
+    set(o, "ceilings", text(t->ceilings.source));
     const kg_overhead *c = &t->overhead;
     set(o, "calibration",
         json_pack("{s:f,s:f,s:f,s:f}", "event_us", c->event_s * 1e6, "empty_call_us", c->empty_s * 1e6,

@@ -46,6 +46,7 @@ typedef struct {
     bool built;
     kg_session *session;
     char *sandbox, *entry;  // as the session said
+    kg_ceilings ceilings;   // that it is held to: the judge's, or lower ones; source is owned
     kg_cases cases, sizes;  // correctness cases, timed sizes
     kg_case_result *results;
     size_t n_results, not_run;  // not_run: cases left out once enough had failed
@@ -108,8 +109,10 @@ void kg_trial_arena_bytes(const kg_trial *t, bool timed_only, size_t *in_bytes, 
 void kg_trial_choose_cases(kg_trial *t);
 void kg_trial_choose_sizes(kg_trial *t);
 
-// raise.c: measures the ceilings again, once a run, and keeps the higher ones. True: they may have changed.
+// again.c: measures the ceilings again, once a run, and keeps the higher ones. True: they may have changed.
 bool kg_trial_raise_ceilings(kg_trial *t);
+// On a device whose speed others share: measures again what this trial is held to, and takes the lower ones for it.
+bool kg_trial_lower_ceilings(kg_trial *t);
 
 // baseline.c: whether --baseline names one, rather than auto or none.
 bool kg_baseline_named(const kg_judge *j);

@@ -5,6 +5,7 @@ KGATE names the program; without it, build/kgate beside this tree.
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import unittest
@@ -74,6 +75,27 @@ class Baselines(test_cli.Cli):
         self.assertIsNone(record["screens"]["library"])
         self.assertIn("no library on the CPU has log1p", record["screens"]["library_why"])
         self.assertIn("log1p", record["performance"]["no_baseline"])
+
+
+class Ceilings(test_cli.Cli):
+    """Ceilings kept from a better day: out of reach, so no kernel is slow for them."""
+
+    def test_a_kernel_is_not_slow_for_ceilings_that_nobody_reaches_now(self):
+        self.write("relu.c", RIGHT)
+        size, device = "f32[8388608]", json.loads(self.kgate("device", "--device", "cpu", "--format", "json").stdout)["devices"][0]
+        rates = {name + "_bytes_s": 5e12 for name in ("read", "write", "copy", "one_core_copy", "cache")}
+        high = dict(rates, launch_s=1e-6, one_core_fp32_ops_s=1e14, source="a better day",
+                    ops_s=dict.fromkeys(("fp64", "fp32", "tf32", "fp16", "int8"), 1e14))
+        self.judge("--check-only", "relu.c")  # makes the database
+        with sqlite3.connect(self.env["KGATE_DB"]) as db:
+            db.execute("INSERT OR REPLACE INTO ceilings VALUES(?, ?, '2026-01-01T00:00:00Z', ?)",
+                       (device["name"], device["driver"], json.dumps(high)))
+        db.close()
+        run = ("run", "--device", "cpu", "--case", size, "--baseline", "none", "--format", "jsonl", "relu.c")
+        performance = json.loads(self.kgate(*run).stdout)["performance"]
+        self.assertIn("a better day; beside this kernel", performance["ceilings"])
+        bytes_moved = 2 * 4 * 8388608
+        self.assertGreater(performance["cases"][0]["sol_us"], 2 * bytes_moved / 5e12 * 1e6)
 
 
 class Replay(test_cli.Cli):

@@ -125,4 +125,5 @@ const kg_device_ops kg_cpu_device_ops = {.kind = "cpu",
                                          .evict = kg_cpu_evict,
                                          .finish = cpu_finish,
                                          .judge_polls = false,
+                                         .shared = true,
                                          .measure = kg_cpu_measure};
