@@ -2,9 +2,11 @@
 """Our verdicts beside the recorded ones.
 
     kgate run candidates.jsonl --format jsonl -o ours.jsonl
-    bench/candidates/compare.py candidates.jsonl ours.jsonl
+    kgate run candidates.jsonl --scope f32,contiguous,nonempty,finite --check-only --format jsonl -o scoped.jsonl
+    bench/candidates/compare.py candidates.jsonl ours.jsonl [scoped.jsonl]
 
 Prints one line a candidate that was judged, marks where the two differ, and ends with counts and seconds a candidate.
+With a second file: the verdict within that scope beside it, and its reason where it is still another than the recorded one.
 """
 import json
 import sys
@@ -29,35 +31,51 @@ def number(value, form):
     return form % value if isinstance(value, (int, float)) else "-"
 
 
-def main(candidates_path, ours_path):
+def reason(record):
+    correctness = record.get("correctness") or {}
+    worst = (correctness.get("worst") or {}).get("case") or ""
+    return record.get("error") or (worst + ": " + correctness["why"] if correctness.get("why") else "")
+
+
+def agree(word, verdict):
+    return our_word(verdict) == word or (word == "no call" and verdict == "broken")
+
+
+def line_of(record):
+    return int(record["candidate"]["path"].rsplit(":", 1)[1])
+
+
+def main(candidates_path, ours_path, scoped_path=None):
     lines = read_lines(candidates_path)
-    differ, seconds, judged = 0, [], 0
-    print("%-28s %-8s %-8s %-10s %-9s %6s %6s %6s  %s" % (
-        "task", "round", "recorded", "ours", "precision", "LRE", "util", "sec", "why"))
+    scoped = {line_of(r): r for r in read_lines(scoped_path)} if scoped_path else {}
+    differ, still, seconds = 0, 0, []
+    print("%-28s %-8s %-8s %-10s %-9s %6s %6s %6s %-10s %s" % (
+        "task", "round", "recorded", "ours", "precision", "LRE", "util", "sec", "in scope" if scoped else "", "why"))
     for ours in read_lines(ours_path):
-        line_number = int(ours["candidate"]["path"].rsplit(":", 1)[1])
-        theirs = lines[line_number - 1]
         if ours.get("suite") is None:
-            continue   # no such task here yet
-        judged += 1
+            continue   # no such task here
+        theirs, narrow = lines[line_of(ours) - 1], scoped.get(line_of(ours))
         word, verdict = recorded_word(theirs["recorded"]), ours["verdict"]
-        same = our_word(verdict) == word or (word == "no call" and verdict == "broken")
+        same = agree(word, verdict)
+        same_narrow = narrow is None or agree(word, narrow["verdict"])
         differ += not same
+        still += not same and not same_narrow
         seconds.append(ours["seconds"])
         correctness, performance = ours.get("correctness") or {}, ours.get("performance") or {}
-        worst = (correctness.get("worst") or {}).get("case") or ""
-        why = ours.get("error") or (worst + ": " + correctness["why"] if correctness.get("why") else "")
-        print("%-28s %-8s %-8s %-10s %-9s %6s %6s %6.1f %s%s" % (
+        print("%-28s %-8s %-8s %-10s %-9s %6s %6s %6.1f %-10s %s%s" % (
             ours["task"], theirs["round"], word, verdict, correctness.get("precision") or "-",
             number(performance.get("lre"), "%.2f"), number(performance.get("utilization"), "%.2f"), ours["seconds"],
-            "  " if same else "* ", why[:200]))
-    if judged:
+            narrow["verdict"] if narrow else "", "  " if same else "* ", reason(ours)[:200]))
+        if not same and not same_narrow:
+            print("%100s %s" % ("in scope:", reason(narrow)[:200]))
+    if seconds:
         seconds.sort()
-        print("%d judged, %d differ (*), %.1f s a candidate (median %.1f, most %.1f)" % (
-            judged, differ, sum(seconds) / judged, seconds[judged // 2], seconds[-1]))
+        print("%d judged, %d differ (*)%s, %.1f s a candidate (median %.1f, most %.1f)" % (
+            len(seconds), differ, ", %d of them in scope too" % still if scoped else "", sum(seconds) / len(seconds),
+            seconds[len(seconds) // 2], seconds[-1]))
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
+    if len(sys.argv) not in (3, 4):
         sys.exit(__doc__)
-    main(sys.argv[1], sys.argv[2])
+    main(*sys.argv[1:])

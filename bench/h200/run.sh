@@ -2,7 +2,8 @@
 # Everything the claims about an H200 rest on, in one call. On the GPU machine, from the root of a checkout:
 #     bench/h200/run.sh KGATE CANDIDATES.jsonl OUTDIR [ceilings|clocks|examples|spread|faults|candidates|scoped ...]
 # KGATE: the program of `make dist`. CANDIDATES.jsonl: machine-written kernels with recorded verdicts. Needs nvcc, ncu and a
-# python3 with torch and Triton. Writes one text file a question into OUTDIR, and prints them.
+# python3 with torch and Triton. Writes one text file a question into OUTDIR, and prints them. `scoped` needs what
+# `candidates` left there.
 set -u
 kgate=$1 candidates=$2 out=$3
 shift 3
@@ -62,8 +63,9 @@ wanted candidates && {
 } 2>&1 | tee "$out/candidates.txt"
 
 wanted scoped && {
-    section "candidates, --scope f32,bf16,contiguous,nonempty,finite"
-    run 330 run --device cuda "$candidates" --timeout 30 --scope f32,bf16,contiguous,nonempty,finite --format jsonl -o "$out/scoped.jsonl"
-    python3 bench/candidates/compare.py "$candidates" "$out/scoped.jsonl"
+    scope=f32,contiguous,nonempty,finite
+    section "candidates again, right or wrong alone, --scope $scope"
+    run 330 run --device cuda "$candidates" --timeout 30 --check-only --scope $scope --format jsonl -o "$out/scoped.jsonl"
+    python3 bench/candidates/compare.py "$candidates" "$out/candidates.jsonl" "$out/scoped.jsonl"
 } 2>&1 | tee "$out/scoped.txt"
 exit 0
