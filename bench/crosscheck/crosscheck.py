@@ -4,7 +4,8 @@
     make crosscheck
     bench/crosscheck/crosscheck.py [options] [TASK...]
 
-Each task's torch_baseline is written out as a Python candidate, and kgate judges them all on the CPU, twice over:
+Each task's torch_baseline is written out as a Python candidate, and kgate judges them all, on the CPU or with --device
+cuda on a GPU (PyTorch's own kernels there), twice over:
 
   schema   every full case of the task in its own dtypes
   float64  every full case with all its floating tensors in float64, where bounds are some 1e9 times as narrow
@@ -103,8 +104,10 @@ def write_candidates(folder, tasks):
 
 def judge(options, what, tasks, seed, tally):
     """One kgate run over the tasks' candidates; tally(task) takes what is found."""
-    command = [options.kgate, "run", "--no-db", "--check-only", "--cases", what, "--device", "cpu", "--python",
-               options.python, "--scope", "small", "--timeout", "300", "--seed", str(seed), "--format", "jsonl"]
+    command = [options.kgate, "run", "--no-db", "--check-only", "--cases", what, "--device", options.device, "--python",
+               options.python, "--timeout", "300", "--seed", str(seed), "--format", "jsonl"]
+    if options.device == "cpu":  # there cases past 2^31 elements take minutes
+        command += ["--scope", "small"]
     by_path = {t.path: t for t in tasks}
     run = subprocess.Popen(command + list(by_path), text=True,
                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -236,8 +239,8 @@ def first_of_each(wrong):
 
 
 def report(options, tasks, without, known, to):
-    print("kgate's oracles beside PyTorch %s on the CPU, seed %d. worst: largest error over bound." %
-          (options.torch, options.seed), file=to)
+    print("kgate's oracles beside PyTorch %s on %s, seed %d. worst: largest error over bound." %
+          (options.torch, options.device, options.seed), file=to)
     print(file=to)
     failures = table(tasks, known, to)
     print(file=to)
@@ -255,9 +258,10 @@ def arguments():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("tasks", nargs="*", metavar="TASK", help="these only (default: all)")
     p.add_argument("--kgate", default=os.path.join(ROOT, "build", "kgate"), help="the program (build/kgate)")
+    p.add_argument("--device", default="cpu", help="as kgate run's (cpu)")
     p.add_argument("--python", default=None, help="an interpreter that has torch ($KGATE_PYTHON, python3, or "
                    "/usr/bin/python3, Debian's)")
-    p.add_argument("--pairs", type=int, default=20, metavar="N", help="of case and seed, a task in float64 (20)")
+    p.add_argument("--pairs", type=int, default=20, metavar="N", help="of case and seed, a task in float64 (20; 0: schema alone)")
     p.add_argument("--seed", type=int, default=1, metavar="N", help="the first seed (1)")
     p.add_argument("--known", default=os.path.join(HERE, "known.txt"), metavar="FILE",
                    help="differences that were looked into (known.txt beside this program)")

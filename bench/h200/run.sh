@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Everything the claims about an H200 rest on, in one call. On the GPU machine, from the root of a checkout:
-#     bench/h200/run.sh KGATE CANDIDATES.jsonl OUTDIR [ceilings|clocks|examples|spread|faults|candidates|scoped ...]
+#     bench/h200/run.sh KGATE CANDIDATES.jsonl OUTDIR [ceilings|clocks|examples|spread|faults|candidates|scoped|pytorch ...]
 # KGATE: the program of `make dist`. CANDIDATES.jsonl: machine-written kernels with recorded verdicts. Needs nvcc, ncu and a
 # python3 with torch and Triton. Writes one text file a question into OUTDIR, and prints them. `scoped` needs what
 # `candidates` left there.
 set -u
 kgate=$1 candidates=$2 out=$3
 shift 3
-questions=${*:-ceilings clocks examples spread faults candidates scoped}
+questions=${*:-ceilings clocks examples spread faults candidates scoped pytorch}
 export KGATE_DB=$out/kgate.db PYTHONUNBUFFERED=1
 run() { timeout "$1" "$kgate" "${@:2}"; }
 wanted() { [[ " $questions " == *" $1 "* ]]; }
@@ -68,4 +68,9 @@ wanted scoped && {
     run 330 run --device cuda "$candidates" --timeout 30 --check-only --scope $scope --format jsonl -o "$out/scoped.jsonl"
     python3 bench/candidates/compare.py "$candidates" "$out/candidates.jsonl" "$out/scoped.jsonl"
 } 2>&1 | tee "$out/scoped.txt"
+
+wanted pytorch && {
+    section "PyTorch itself as the candidate of every task, all its cases"
+    timeout 500 bench/crosscheck/crosscheck.py --kgate "$kgate" --device cuda --pairs 0 --known bench/crosscheck/known-cuda.txt
+} 2>&1 | tee "$out/pytorch.txt"
 exit 0
