@@ -28,7 +28,7 @@ typedef struct {
     char sha256[65];  // of the source
     kg_language language;
     char *task;    // from --task, else "kgate: task=NAME", else the JSON line, else the file's stem; NULL: none found
-    char *entry;   // "kgate: entry=NAME"; NULL: kernel_function or the task's name
+    char *entry;   // "kgate: entry=NAME"; NULL: kernel_function, the task's name or its signature's
     char *launch;  // PTX, cubin, NVRTC: everything after "kgate: launch"; NULL
     char *method, *round;  // from JSON lines; NULL
     kg_error problem;      // set: this one cannot be judged, and why (unreadable, empty, binary, malformed line)

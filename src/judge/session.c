@@ -179,9 +179,12 @@ int kg_session_load(kg_session *s, const kg_task *t, const char *language, const
                     const char *launch, bool host_entry, kg_error *err) {
     s->task = t;
     s->native = !s->python;
-    json_t *request = json_pack("{s:s,s:s,s:s,s:s,s:s?,s:s?,s:b,s:s}", "op", "load", "language", language, "path",
-                                artifact, "task", t->name, "entry", entry, "launch", launch, "host_entry", host_entry,
-                                "convention", t->convention == KG_CALL_OPTIMIZER ? "optimizer" : "function");
+    char *function = kg_task_function(t);
+    json_t *request =
+        json_pack("{s:s,s:s,s:s,s:s,s:s,s:s?,s:s?,s:b,s:s}", "op", "load", "language", language, "path", artifact,
+                  "task", t->name, "function", function, "entry", entry, "launch", launch, "host_entry", host_entry,
+                  "convention", t->convention == KG_CALL_OPTIMIZER ? "optimizer" : "function");
+    free(function);
     if (!request) return kg_fail(err, KG_ERR_CANDIDATE, "its path, entry or launch line is not valid UTF-8: rename it");
     json_t *answer;
     if (kg_session_ask(s, request, NULL, 0, s->o.timeout_s, &answer, err)) return -1;

@@ -16,8 +16,10 @@
 // calibrate   {"op","calls","held","flush_bytes","seq","nothing":bool}: a batch of empty calls (a kernel that does
 //             nothing; with "nothing", not even that), before any candidate code is loaded
 //                                                                            enqueued, then {"times":[s...],"host_s"}
-// load        {"op","language","path","entry","task","launch","host_entry"}; entry, launch may be null
+// load        {"op","language","path","entry","task","function","launch","host_entry"}; entry, launch may be null
 //                                                                            {"entry","seconds","log"}
+//             entry: the only name that the candidate's function may have; null: the task's, or `function`, which its
+//             signature has, or kernel_function
 // case        {"op","case":{args, outs, slots}}: describes arguments; tensors as {offset, dtype, shape, strides, arena,
 //             slot_stride}, n slots laid out slot_stride bytes apart         {}
 // call        {"op","slot","n"}: n calls on a slot one after the other, synchronised at the end

@@ -73,7 +73,7 @@ struct kg_rt {
 extern const kg_rt_ops kg_cpu_rt_ops, kg_cuda_rt_ops;
 
 typedef struct {
-    const char *language, *path, *entry, *task, *launch;
+    const char *language, *path, *entry, *task, *function, *launch;
     bool host_entry;
     kg_rt *rt;
 } kg_load_request;
@@ -94,6 +94,9 @@ extern const kg_loader kg_c_loader, kg_cuda_loader, kg_baseline_loader;
 // Arguments of a destination-passing entry (C, CUDA C++ with a host function) for all slots, built once so that a call
 // costs ffi_call alone. with_stream: the stream is the last argument. Types as task.h's kg_param_kind says.
 typedef struct kg_native kg_native;
+// The function of a shared object that the request names, else one of the names it may have. *name: owned by the
+// caller. NULL: none (KG_ERR_CANDIDATE); `how` is what its language asks for beside a name ("as extern \"C\"", "").
+void *kg_native_find(void *library, const kg_load_request *r, const char *how, char **name, kg_error *err);
 int kg_native_prepare(const kg_run_case *c, int device_type, int ordinal, bool with_stream, void *stream,
                       kg_native **out, kg_error *err);
 int kg_native_call(kg_native *n, int slot, void (*entry)(void), kg_error *err);  // KG_ERR_CANDIDATE unless it returns 0

@@ -156,6 +156,7 @@ static int do_load(runner *r, kg_packet *p, kg_error *err) {
                          .path = text_of(o, "path"),
                          .entry = text_of(o, "entry"),
                          .task = text_of(o, "task"),
+                         .function = text_of(o, "function"),
                          .launch = text_of(o, "launch"),
                          .host_entry = json_is_true(json_object_get(o, "host_entry")),
                          .rt = r->rt};

@@ -12,6 +12,13 @@ static const char *const libc_names[] = {
     "log1p", "log2",    "pow",       "rand",  "rint",  "rsqrt", "round", "select", "sin",   "sinh", "sqrt",
     "tan",   "tanh",    "remainder", "trunc", "gamma", "j0",    "j1",    "y0",     NULL};
 
+char *kg_task_function(const kg_task *t) {
+    const char *start = t->signature, *end = start;
+    for (; *end && *end != '('; end++)
+        if (*end == '.') start = end + 1;
+    return kg_format("%.*s", (int)(end - start), start);
+}
+
 char *kg_task_c_entry(const kg_task *t) {
     for (const char *const *n = libc_names; *n; n++)
         if (strcmp(t->name, *n) == 0) return kg_format("%s_kernel", t->name);

@@ -277,6 +277,9 @@ const kg_task *kg_task_find(const char *name);
 char *kg_task_label(const kg_task *t);
 // Closest known names for an unknown one, as "did you mean ..." text; owned by the caller, NULL when none is near.
 char *kg_task_suggest(const char *name);
+// What the signature calls the function, without what stands before a dot: "lion_step" of the task Lion. A candidate's
+// may be named so too. Owned by the caller.
+char *kg_task_function(const kg_task *t);
 // Name of the C function: the task's, or with "_kernel" behind it where libc or libm has that name (abs, tanh): such a
 // candidate says `kgate: entry=abs_kernel`. Owned by the caller.
 char *kg_task_c_entry(const kg_task *t);

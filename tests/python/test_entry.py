@@ -30,8 +30,8 @@ class Files(unittest.TestCase):
 
 
 class Entry(Files):
-    def found(self, source, task, entry=None):
-        return kgate_entry.find(self.load(source), task, entry)[0]
+    def found(self, source, task, entry=None, function=None):
+        return kgate_entry.find(self.load(source), task, function, entry)[0]
 
     def test_order(self):
         both = "def kernel_function(): pass\ndef relu(): pass\ndef mine(): pass\n"
@@ -45,6 +45,14 @@ class Entry(Files):
                          "gelu_bf16")
         with self.assertRaises(kgate_entry.NoEntry):
             self.found("def exp(): pass", "exp_sqrt")
+
+    def test_the_signatures_name(self):
+        self.assertEqual(self.found("def lion_step(): pass", "Lion", function="lion_step"),
+                         "lion_step")
+        self.assertEqual(self.found("def Lion(): pass\ndef lion_step(): pass", "Lion",
+                                    function="lion_step"), "Lion")
+        with self.assertRaisesRegex(kgate_entry.NoEntry, "kernel_function or Lion or lion_step, f"):
+            self.found("def lion(): pass", "Lion", function="lion_step")
 
     def test_a_kernel_needs_a_grid_and_is_no_entry(self):
         source = ("class Jit:\n    run = None\n    def __call__(self): pass\n"

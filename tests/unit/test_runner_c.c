@@ -102,7 +102,7 @@ static char *compile(const char *scratch) {
     return library;
 }
 
-static void start(world *w) {
+static void start_as(world *w, const char *task, const char *function) {
     kg_error e = {0};
     ok(kg_launcher_spawn(w->launcher, false, w->scratch, &w->socket, &w->pid, &e), &e);
     json_decref(ask_ok(
@@ -114,12 +114,15 @@ static void start(world *w) {
                        json_pack("{s:s, s:I, s:I}", "op", "arenas", "in_bytes", (json_int_t)in.bytes, "out_bytes",
                                  (json_int_t)out.bytes),
                        fds, 2));
-    json_t *a =
-        ask_ok(w, json_pack("{s:s, s:s, s:s, s:s}", "op", "load", "language", "c", "path", w->library, "task", "axpb"),
-               NULL, 0);
+    json_t *a = ask_ok(w,
+                       json_pack("{s:s, s:s, s:s, s:s, s:s*}", "op", "load", "language", "c", "path", w->library,
+                                 "task", task, "function", function),
+                       NULL, 0);
     assert_string_equal(json_string_value(json_object_get(a, "entry")), "axpb");
     json_decref(a);
 }
+
+static void start(world *w) { start_as(w, "axpb", NULL); }
 
 static void end(world *w, const char *how) {
     close(w->socket);
@@ -187,6 +190,16 @@ static void calls_get_their_arguments(void **state) {
     assert_string_equal(how, "exited with status 0");
     free(how);
     close(w->socket);
+}
+
+// AxPB's signature may be axpb(x, ...). And no name means a function of the C library, which this object is linked
+// with.
+static void the_signatures_name_is_an_entry(void **state) {
+    world *w = *state;
+    start_as(w, "AxPB", "axpb");
+    end(w, NULL);
+    start_as(w, "abs", "axpb");
+    end(w, NULL);
 }
 
 // The values of a held batch are those that lie there when it is released, not when it was queued.
@@ -330,6 +343,7 @@ static void nonsense_is_answered(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(calls_get_their_arguments),
+                                       cmocka_unit_test(the_signatures_name_is_an_entry),
                                        cmocka_unit_test(held_batch_waits_for_late_values),
                                        cmocka_unit_test(writing_an_input_kills_only_the_runner),
                                        cmocka_unit_test(endless_loop_is_timed_out_and_killed),

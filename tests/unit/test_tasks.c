@@ -68,6 +68,21 @@ static void prototypes_are_c(void **state) {
     free(s);
 }
 
+static void the_signature_names_a_function(void **state) {
+    (void)state;
+    static const struct {
+        const char *signature, *function;
+    } c[] = {{"lion_step(param, lr=1e-4) -> tuple", "lion_step"},
+             {"relu(input) -> Tensor", "relu"},
+             {"torch.linalg.svd(A, *, driver=None)", "svd"}};
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        const kg_task t = {.signature = c[i].signature};
+        char *s = kg_task_function(&t);
+        assert_string_equal(s, c[i].function);
+        free(s);
+    }
+}
+
 static void check_level(const kg_task *t, kg_case_level level) {
     kg_cases b;
     kg_error err = {0};
@@ -196,6 +211,7 @@ int main(void) {
         cmocka_unit_test(names_are_found),
         cmocka_unit_test(a_name_of_two_suites_is_kbxs),
         cmocka_unit_test(prototypes_are_c),
+        cmocka_unit_test(the_signature_names_a_function),
         cmocka_unit_test(every_level_has_cases),
         cmocka_unit_test(float64_cases_are_the_full_ones),
         cmocka_unit_test(every_task_says_what_it_is),

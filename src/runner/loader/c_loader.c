@@ -10,32 +10,17 @@ typedef struct {
     kg_native *args;
 } c_candidate;
 
-static void *find_entry(void *library, const kg_load_request *r, const char **name) {
-    const char *names[] = {r->entry, r->entry ? NULL : r->task, r->entry ? NULL : "kernel_function"};
-    for (size_t i = 0; i < 3; i++) {
-        void *f = names[i] ? dlsym(library, names[i]) : NULL;
-        if (f) return *name = names[i], f;
-    }
-    return NULL;
-}
-
 static int c_load(const kg_load_request *r, void **self, char **entry, kg_error *err) {
     void *library = dlopen(r->path, RTLD_NOW | RTLD_LOCAL);
     if (!library) return kg_fail(err, KG_ERR_CANDIDATE, "%s", dlerror());
-    const char *name = NULL;
-    void *f = find_entry(library, r, &name);
+    void *f = kg_native_find(library, r, "", entry, err);
     if (!f) {
         dlclose(library);
-        const char *wanted = r->entry ? r->entry : r->task ? r->task : "kernel_function";
-        return kg_fail(err, KG_ERR_CANDIDATE,
-                       "no function `%s` in it: define it, or name another with a comment "
-                       "`kgate: entry=NAME`",
-                       wanted);
+        return -1;
     }
     c_candidate *c = kg_alloc(sizeof *c);
     *(void **)&c->entry = f;
     *self = c;
-    *entry = kg_strdup(name);
     return 0;
 }
 

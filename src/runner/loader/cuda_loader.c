@@ -1,7 +1,6 @@
 // CUDA candidates: a shared object with a host function (nvcc; the CUDA runtime linked into it uses the same primary
 // context), or a device image (PTX, cubin) with a stated launch.
 #include <dlfcn.h>
-#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,36 +41,11 @@ static void cuda_unload(void *self) {
 }
 
 // ---- host functions -----------------------------------------------------------------------------
-// dlsym also searches what the object was linked with: `abs` would be the C library's.
-static void *find_own(void *library, const char *name) {
-    struct link_map *own = NULL, *owner = NULL;
-    Dl_info where;
-    void *f = dlsym(library, name);
-    if (!f || dlinfo(library, RTLD_DI_LINKMAP, &own) != 0) return NULL;
-    return dladdr1(f, &where, (void **)&owner, RTLD_DL_LINKMAP) && owner == own ? f : NULL;
-}
-
 static int load_host(cuda_candidate *c, const kg_load_request *r, char **entry, kg_error *err) {
     c->library = dlopen(r->path, RTLD_NOW | RTLD_LOCAL);
     if (!c->library) return kg_fail(err, KG_ERR_CANDIDATE, "%s", dlerror());
-    // A task named as a function of the C library has NAME_kernel for its entry (kg_task_c_entry).
-    char *other = kg_format("%s_kernel", r->task ? r->task : "");
-    const char *names[] = {r->entry, r->entry ? NULL : r->task, r->entry ? NULL : other,
-                           r->entry ? NULL : "kernel_function"};
-    for (size_t i = 0; i < sizeof names / sizeof *names && !c->entry; i++) {
-        void *f = names[i] ? find_own(c->library, names[i]) : NULL;
-        if (!f) continue;
-        *(void **)&c->entry = f;
-        *entry = kg_strdup(names[i]);
-    }
-    free(other);
-    if (c->entry) return 0;
-    return kg_fail(err, KG_ERR_CANDIDATE,
-                   "no function `%s` in it: define it as extern \"C\", or name another with a "
-                   "comment `kgate: entry=NAME`",
-                   r->entry  ? r->entry
-                   : r->task ? r->task
-                             : "kernel_function");
+    *(void **)&c->entry = kg_native_find(c->library, r, " as extern \"C\"", entry, err);
+    return c->entry ? 0 : -1;
 }
 
 // ---- stated launches ----------------------------------------------------------------------------

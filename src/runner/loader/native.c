@@ -1,5 +1,7 @@
 // Arguments of a destination-passing entry, built once for every slot: a call is then one ffi_call.
+#include <dlfcn.h>
 #include <ffi.h>
+#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +9,38 @@
 #include "runner/runner.h"
 #include "task/task.h"
 
+// ---- the function -----------------------------------------------------------------------------------
+// dlsym also searches what the object was linked with: `abs` would be the C library's.
+static void *find_own(void *library, const char *name) {
+    struct link_map *own = NULL, *owner = NULL;
+    Dl_info where;
+    void *f = dlsym(library, name);
+    if (!f || dlinfo(library, RTLD_DI_LINKMAP, &own) != 0) return NULL;
+    return dladdr1(f, &where, (void **)&owner, RTLD_DL_LINKMAP) && owner == own ? f : NULL;
+}
+
+// A task named as a function of the C library has NAME_kernel for its entry (kg_task_c_entry).
+void *kg_native_find(void *library, const kg_load_request *r, const char *how, char **name, kg_error *err) {
+    char *other = kg_format("%s_kernel", r->task ? r->task : "");
+    const char *const any[] = {r->task, other, r->function, "kernel_function"};
+    const char *const *names = r->entry ? &r->entry : any;
+    void *f = NULL;
+    for (size_t i = 0; i < (r->entry ? 1 : sizeof any / sizeof *any) && !f; i++) {
+        f = names[i] ? find_own(library, names[i]) : NULL;
+        if (f) *name = kg_strdup(names[i]);
+    }
+    free(other);
+    if (!f)
+        kg_fail(err, KG_ERR_CANDIDATE,
+                "no function `%s` in it: define it%s, or name another with a comment `kgate: entry=NAME`",
+                r->entry  ? r->entry
+                : r->task ? r->task
+                          : "kernel_function",
+                how);
+    return f;
+}
+
+// ---- its arguments ------------------------------------------------------------------------------------
 #define MOST (KG_RUN_MAX_ARGS + KG_RUN_MAX_OUTS + 1)
 
 // What one argument's pointer points at, on one slot.

@@ -51,8 +51,8 @@ class Runtime(C.Structure):
 
 class LoadRequest(C.Structure):
     _fields_ = [("language", C.c_char_p), ("path", C.c_char_p), ("entry", C.c_char_p),
-                ("task", C.c_char_p), ("launch", C.c_char_p), ("host_entry", C.c_bool),
-                ("rt", C.POINTER(Runtime))]
+                ("task", C.c_char_p), ("function", C.c_char_p), ("launch", C.c_char_p),
+                ("host_entry", C.c_bool), ("rt", C.POINTER(Runtime))]
 
 
 ErrorPointer = C.c_void_p

@@ -32,12 +32,12 @@ def usable(value):
     return callable(value) and not is_kernel(value)
 
 
-def names_for(task, entry):
+def names_for(task, function, entry):
+    """The likeliest first. function: what the task's signature calls it."""
     if entry:
         return [entry]
-    names = ["kernel_function", task]
-    base = DTYPE_SUFFIX.sub("", task)
-    return names + ([base] if base != task else [])
+    names = ["kernel_function", task, function, DTYPE_SUFFIX.sub("", task)]
+    return list(dict.fromkeys(filter(None, names)))
 
 
 def own_callables(module):
@@ -45,9 +45,9 @@ def own_callables(module):
                   and getattr(v, "__module__", None) == module.__name__)
 
 
-def find(module, task, entry=None):
+def find(module, task, function=None, entry=None):
     """(name, callable)."""
-    wanted = names_for(task, entry)
+    wanted = names_for(task, function, entry)
     for name in wanted:
         value = getattr(module, name, None)
         if usable(value):

@@ -124,7 +124,8 @@ class Session:
 def open_candidate(request, ordinal):
     path = abi.text(request.path)
     module = kgate_entry.load_module(path)
-    name, value = kgate_entry.find(module, abi.text(request.task, ""), abi.text(request.entry))
+    name, value = kgate_entry.find(module, abi.text(request.task, ""), abi.text(request.function),
+                                   abi.text(request.entry))
     return Session(name, path, lambda: value, ordinal)
 
 
