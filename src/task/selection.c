@@ -52,6 +52,51 @@ double kg_selected(const kg_view *input, int dim, const kg_view *index, int64_t 
     return kg_at_offset(input, kg_offset_at(&input->desc, coord));
 }
 
+int kg_tiled_shape(const kg_tensor *input, const kg_arg *dims, kg_dtype t, kg_tensor *out) {
+    const int n = dims->n > input->ndim ? dims->n : input->ndim;
+    int64_t shape[KG_MAX_NDIM];
+    if (n > KG_MAX_NDIM) return -1;
+    for (int d = 0; d < n; d++) {
+        const int own = d - (n - input->ndim), times = d - (n - dims->n);
+        const int64_t repeats = times < 0 ? 1 : dims->ints[times];
+        if (repeats < 0) return -1;
+        shape[d] = (own < 0 ? 1 : input->shape[own]) * repeats;
+    }
+    *out = kg_tensor_contiguous(t, n, shape);
+    return 0;
+}
+
+double kg_tiled(const kg_view *input, const kg_tensor *out, int64_t logical) {
+    int64_t at[KG_MAX_NDIM], *own = at + out->ndim - input->desc.ndim;
+    kg_coords(out, logical, at);
+    for (int d = 0; d < input->desc.ndim; d++) own[d] %= input->desc.shape[d];
+    return kg_at_offset(input, kg_offset_at(&input->desc, own));
+}
+
+int kg_gathered_shape(const kg_tensor *input, int64_t dim, const kg_tensor *index, kg_tensor *out) {
+    const int along = kg_wrap_dim(dim, input->ndim);
+    if (along < 0 || index->ndim != input->ndim) return -1;
+    for (int d = 0; d < input->ndim; d++)
+        if (d != along && index->shape[d] > input->shape[d]) return -1;
+    *out = kg_tensor_contiguous(input->dtype, index->ndim, index->shape);
+    return 0;
+}
+
+double kg_gathered(const kg_view *input, int dim, const kg_view *index, int64_t logical) {
+    int64_t at[KG_MAX_NDIM] = {0};
+    kg_coords(&index->desc, logical, at);
+    at[dim] = kg_index_at(index, kg_offset_at(&index->desc, at));
+    return kg_at_offset(input, kg_offset_at(&input->desc, at));
+}
+
+// Along a line of m elements, n draws meet those of kg_distinct_draws.
+double kg_gathered_bytes(const kg_tensor *input, int dim, const kg_tensor *index, double share) {
+    const double n = index->ndim ? (double)index->shape[dim] : 1, m = input->ndim ? (double)input->shape[dim] : 1;
+    const double lines = n > 0 ? (double)kg_numel(index) / n : 0;
+    const double picked = lines * kg_distinct_draws(share * n, m) * (double)kg_dtype_size(input->dtype);
+    return fmin(picked, kg_own_bytes(input));
+}
+
 double kg_selected_bytes(const kg_tensor *input, int dim, const kg_tensor *index) {
     const double m = input->ndim ? (double)input->shape[dim] : 1;
     const double slice = m > 0 ? (double)kg_numel(input) * (double)kg_dtype_size(input->dtype) / m : 0;

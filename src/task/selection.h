@@ -70,6 +70,19 @@ double kg_own_bytes(const kg_tensor *t);
 int kg_selected_shape(const kg_tensor *input, int64_t dim, const kg_tensor *index, kg_tensor *out);
 // The element of input at these coordinates of the selection; coord[dim] is overwritten.
 double kg_selected(const kg_view *input, int dim, const kg_view *index, int64_t *coord);
+// Shape of torch.tile(input, dims): the shorter of input's shape and dims is filled up with ones in front. -1: too many
+// dimensions, or a negative number of repetitions.
+int kg_tiled_shape(const kg_tensor *input, const kg_arg *dims, kg_dtype t, kg_tensor *out);
+// Its element with this row-major index.
+double kg_tiled(const kg_view *input, const kg_tensor *out, int64_t logical);
+
+// Shape of gather(input, dim, index), which is no longer than input but along dim; -1: not a legal choice.
+int kg_gathered_shape(const kg_tensor *input, int64_t dim, const kg_tensor *index, kg_tensor *out);
+// Its element with this row-major index.
+double kg_gathered(const kg_view *input, int dim, const kg_view *index, int64_t logical);
+// Bytes of the elements of input that this share of the indices meet on average.
+double kg_gathered_bytes(const kg_tensor *input, int dim, const kg_tensor *index, double share);
+
 // Bytes of the input's slices that n indices name, on average, and of the indices.
 double kg_selected_bytes(const kg_tensor *input, int dim, const kg_tensor *index);
 

@@ -269,7 +269,7 @@ struct kg_task {
 // ---- registry -----------------------------------------------------------------------------------
 size_t kg_task_count(void);
 const kg_task *kg_task_at(size_t i);  // by suite, then name
-// Name, or suite/name, or suite_name (for file names), or a KernelBench-X alias of the same meaning (exp -> none yet).
+// Name, or suite/name, or suite_name (for file names).
 // A name that two suites have means kbx's. NULL when unknown.
 const kg_task *kg_task_find(const char *name);
 // The shortest text that finds this task: "relu", "gap22/relu". Records, lists and comments call it so. Owned by the

@@ -105,15 +105,11 @@ static int cases(kg_cases *b) {
 // ---- shapes and oracle ------------------------------------------------------------------------------
 static int infer(const kg_task *t, kg_case *c) {
     (void)t;
-    const kg_tensor *in = &c->args[INPUT].tensor, *index = &c->args[INDEX].tensor;
-    const int dim = kg_wrap_dim(c->args[DIM].i, in->ndim);
+    const kg_tensor *index = &c->args[INDEX].tensor;
     kg_tensor view;
-    if (dim < 0 || index->ndim != in->ndim || kg_expand(&c->args[MASK].tensor, index, &view)) return -1;
-    for (int d = 0; d < in->ndim; d++)
-        if (d != dim && index->shape[d] > in->shape[d]) return -1;
+    if (kg_expand(&c->args[MASK].tensor, index, &view)) return -1;
     c->n_outs = 1;
-    c->outs[0] = kg_tensor_contiguous(in->dtype, index->ndim, index->shape);
-    return 0;
+    return kg_gathered_shape(&c->args[INPUT].tensor, c->args[DIM].i, index, &c->outs[0]);
 }
 
 static int oracle(const kg_call *call, kg_ref *ref) {
@@ -121,26 +117,19 @@ static int oracle(const kg_call *call, kg_ref *ref) {
     const kg_view given = kg_call_view(call, "mask"), mask = kg_view_expand(&given, &call->c->outs[0]);
     const int dim = kg_wrap_dim(call->c->args[DIM].i, in.desc.ndim);
     for (size_t k = 0; k < ref->n; k++) {
-        int64_t at[KG_MAX_NDIM] = {0};
-        kg_coords(&call->c->outs[0], ref->index[k], at);
-        at[dim] = kg_index_at(&index, kg_offset_at(&index.desc, at));
         const bool masked = kg_at(&mask, ref->index[k]) != 0;
-        kg_ref_exact(ref, k, masked ? call->c->args[VALUE].f : kg_at_offset(&in, kg_offset_at(&in.desc, at)));
+        kg_ref_exact(ref, k, masked ? call->c->args[VALUE].f : kg_gathered(&in, dim, &index, ref->index[k]));
     }
     return 0;
 }
 
 // Indices and elements under the mask need not be read. With half of it true that is one 32-byte sector of indices in
-// 16; and along a line of m elements, n / 2 draws meet those of kg_distinct_draws.
+// 16, and half the elements.
 static void work(const kg_task *t, const kg_case *c, kg_work *w) {
     const kg_tensor *in = &c->args[INPUT].tensor, *index = &c->args[INDEX].tensor;
-    const int dim = kg_wrap_dim(c->args[DIM].i, in->ndim);
-    const double n = index->ndim ? (double)index->shape[dim] : 1, m = in->ndim ? (double)in->shape[dim] : 1;
-    const double lines = n > 0 ? (double)kg_numel(index) / n : 0;
     kg_work_map(t, c, w, 0, 0);
-    const double picked = lines * kg_distinct_draws(n / 2, m) * (double)kg_dtype_size(in->dtype);
-    w->bytes_read =
-        kg_own_bytes(&c->args[MASK].tensor) + 15.0 / 16 * kg_own_bytes(index) + fmin(picked, kg_own_bytes(in));
+    w->bytes_read = kg_own_bytes(&c->args[MASK].tensor) + 15.0 / 16 * kg_own_bytes(index) +
+                    kg_gathered_bytes(in, kg_wrap_dim(c->args[DIM].i, in->ndim), index, 0.5);
 }
 
 const kg_task kg_task_kbx_fused_gather_masked_fill = {

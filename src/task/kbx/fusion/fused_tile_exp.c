@@ -2,7 +2,7 @@
 //
 // exp of torch.tile(input, dims): the shorter of input's shape and dims is filled up with ones in front. Condition |x|.
 #include "task/activations.h"
-#include "task/families.h"
+#include "task/selection.h"
 
 static const kg_param params[] = {
     {.name = "input", .kind = KG_P_TENSOR},
@@ -77,30 +77,14 @@ static int cases(kg_cases *b) {
 static int infer(const kg_task *t, kg_case *c) {
     (void)t;
     const kg_tensor *in = &c->args[INPUT].tensor;
-    const kg_arg *dims = &c->args[DIMS];
-    const int n = dims->n > in->ndim ? dims->n : in->ndim;
-    int64_t shape[KG_MAX_NDIM];
-    if (n > KG_MAX_NDIM) return -1;
-    for (int d = 0; d < n; d++) {
-        const int own = d - (n - in->ndim), times = d - (n - dims->n);
-        const int64_t repeats = times < 0 ? 1 : dims->ints[times];
-        if (repeats < 0) return -1;
-        shape[d] = (own < 0 ? 1 : in->shape[own]) * repeats;
-    }
     c->n_outs = 1;
-    c->outs[0] = kg_tensor_contiguous(kg_float_of(in->dtype), n, shape);
-    return 0;
+    return kg_tiled_shape(in, &c->args[DIMS], kg_float_of(in->dtype), &c->outs[0]);
 }
 
 static int oracle(const kg_call *call, kg_ref *ref) {
     const kg_view in = kg_call_view(call, "input");
-    const kg_tensor *out = &call->c->outs[0];
     for (size_t k = 0; k < ref->n; k++) {
-        int64_t at[KG_MAX_NDIM];
-        kg_coords(out, ref->index[k], at);
-        int64_t *own = at + out->ndim - in.desc.ndim;
-        for (int d = 0; d < in.desc.ndim; d++) own[d] %= in.desc.shape[d];
-        const kg_point p = kg_exp_point(kg_at_offset(&in, kg_offset_at(&in.desc, own)));
+        const kg_point p = kg_exp_point(kg_tiled(&in, &call->c->outs[0], ref->index[k]));
         ref->value[k] = p.value;
         ref->local[k] = p.local;
         ref->acc[k] = 0;
