@@ -7,6 +7,20 @@ static bool same_layout(const kg_view *v, const kg_tensor *out) {
     return kg_numel(&v->desc) == kg_numel(out) && kg_is_contiguous(&v->desc);
 }
 
+void kg_ref_half(const kg_call *call, kg_ref *ref, double share) {
+    bool half = true;
+    for (int i = 0; i < call->c->n_args; i++) {
+        const kg_arg *a = &call->c->args[i];
+        if (call->task->params[i].kind != KG_P_TENSOR || a->none || a->absent || a->scalar) continue;
+        half = half && (a->tensor.dtype == KG_F16 || a->tensor.dtype == KG_BF16);
+    }
+    const kg_dtype t = call->c->outs[ref->out].dtype;
+    for (size_t k = 0; half && (t == KG_F16 || t == KG_BF16) && k < ref->n; k++) {
+        ref->acc[k] += ref->local[k];
+        ref->local[k] *= share;
+    }
+}
+
 static double nearest_integer(kg_dtype t, double v) { return t == KG_BOOL ? (double)(v != 0) : rint(v); }
 
 int kg_map(const kg_call *call, kg_ref *ref, int n_params, const char *const *params, kg_map_fn f, const void *ctx) {

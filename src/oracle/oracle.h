@@ -68,6 +68,11 @@ static inline kg_point kg_point_exact(double value) {
 // Rounds value to the output dtype's integers where that is an integer one. Sets acc to 0.
 typedef kg_point (*kg_map_fn)(const double *x, const void *ctx);
 int kg_map(const kg_call *call, kg_ref *ref, int n_params, const char *const *params, kg_map_fn f, const void *ctx);
+// Of half-precision results of half-precision tensors: those are exact, so that a kernel which works in float32 rounds
+// once, and one which works in half precision throughout rounds each of the function's few steps. This share of local
+// stays in half precision's units (1/8 of what kg_point_make gives is one rounding of the value and of each term, 0 is
+// none but the output's own), all of it counts in float32's.
+void kg_ref_half(const kg_call *call, kg_ref *ref, double share);
 
 // ---- functions and their derivatives where libm has none ------------------------------------------
 double kg_sigmoid(double x);     // no overflow, full relative accuracy on both sides

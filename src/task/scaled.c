@@ -111,7 +111,9 @@ static options options_of(const kg_call *call, double sign) {
 
 int kg_scaled_oracle(const kg_call *call, kg_ref *ref, double sign) {
     const options o = options_of(call, sign);
-    return kg_map(call, ref, 2, operands, sum_at, &o);
+    if (kg_map(call, ref, 2, operands, sum_at, &o)) return -1;
+    kg_ref_half(call, ref, 1 / KG_LAMBDA);  // alpha * other may be rounded
+    return 0;
 }
 
 int kg_scaled_gelu_oracle(const kg_call *call, kg_ref *ref, double sign) {

@@ -42,7 +42,9 @@ static kg_point at(const double *x, const void *ctx) {
 }
 
 int kg_add_oracle(const kg_call *call, kg_ref *ref) {
-    return kg_map(call, ref, 2, operands, at, &kg_call_arg(call, "alpha")->f);
+    if (kg_map(call, ref, 2, operands, at, &kg_call_arg(call, "alpha")->f)) return -1;
+    kg_ref_half(call, ref, 1 / KG_LAMBDA);  // alpha * other may be rounded
+    return 0;
 }
 
 void kg_add_work(const kg_task *t, const kg_case *c, kg_work *w) {

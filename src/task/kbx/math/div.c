@@ -63,7 +63,9 @@ static kg_point at(const double *x, const void *ctx) { return kg_quotient(x[0], 
 
 static int oracle(const kg_call *call, kg_ref *ref) {
     const kg_division d = {kg_rounding_of(&call->c->args[MODE]), call->c->outs[0].dtype};
-    return kg_map(call, ref, 2, operands, at, &d);
+    if (kg_map(call, ref, 2, operands, at, &d)) return -1;
+    if (d.rounding == KG_DIV_TRUE) kg_ref_half(call, ref, 1 / KG_LAMBDA);  // by a rounded reciprocal
+    return 0;
 }
 
 static void work(const kg_task *t, const kg_case *c, kg_work *w) { kg_work_map(t, c, w, 1, 0); }

@@ -23,7 +23,9 @@ static kg_point at(const double *x, const void *ctx) {
 
 static int oracle(const kg_call *call, kg_ref *ref) {
     static const char *const input[] = {"input"};
-    return kg_map(call, ref, 1, input, at, NULL);
+    if (kg_map(call, ref, 1, input, at, NULL)) return -1;
+    kg_ref_half(call, ref, 1 / KG_LAMBDA);
+    return 0;
 }
 
 static void work(const kg_task *t, const kg_case *c, kg_work *w) { kg_work_map(t, c, w, 1, 1); }
