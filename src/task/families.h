@@ -8,7 +8,10 @@
 #define KG_UNIFORM(low, high)      ((kg_fill){KG_FILL_UNIFORM, (low), (high)})
 #define KG_INTEGERS(low, high)     ((kg_fill){KG_FILL_INT, (low), (high)})
 // Integers that float32 cannot tell apart, for the dtypes that can (kg_exceeds_float).
-#define KG_BEYOND_FLOAT              KG_INTEGERS(1073741825, 1073742024)
+#define KG_BEYOND_FLOAT KG_INTEGERS(1073741825, 1073742024)
+// The same around 0, for float64: all other fills draw float32's values, so that one which is read as float32 and
+// computed with in float64 would not show.
+#define KG_WIDE_INTEGERS             KG_INTEGERS(-2147483647, 2147483647)
 #define KG_OUTLIERS(mean, deviation) ((kg_fill){KG_FILL_OUTLIERS, (mean), (deviation)})
 #define KG_SPECIALS(mean, deviation) ((kg_fill){KG_FILL_SPECIALS, (mean), (deviation)})
 #define KG_LOGSCALE(low, high)       ((kg_fill){KG_FILL_LOGSCALE, (low), (high)})

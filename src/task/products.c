@@ -39,8 +39,27 @@ static void shapes(kg_cases *b, kg_dtype t) {
     pair(b, DENSE(3, 0), DENSE(0, 4), KG_FACTORS);
     pair(b, DENSE(0, 5), DENSE(5, 4), KG_FACTORS);
     pair(b, DENSE(129, 257), DENSE(257, 65), KG_FACTORS);
-    pair(b, DENSE(16, 4096), DENSE(4096, 8), KG_FACTORS);
+    // Past 4096 in each of the three dimensions.
+    pair(b, DENSE(5, 5003), DENSE(5003, 3), KG_FACTORS);
+    pair(b, DENSE(4099, 5), DENSE(5, 2), KG_FACTORS);
+    pair(b, DENSE(2, 5), DENSE(5, 4099), KG_FACTORS);
     pair(b, DENSE(33, 128), DENSE(128, 17), KG_OUTLIERS(0, 1));
+}
+
+static void both(kg_cases *b, kg_dtype t, double left, double right) {
+    kg_case *c = pair(b, DENSE(5, 3), DENSE(3, 9), (kg_fill){KG_FILL_CONST, left, 0});
+    c->args[1].fill = (kg_fill){KG_FILL_CONST, right, 0};
+}
+
+// NaN and infinities on either side.
+static void specials(kg_cases *b, kg_dtype t) {
+    // Nothing may be skipped because one factor is zero: 0 times infinity is NaN.
+    both(b, t, 0, INFINITY);
+    both(b, t, NAN, 0);
+    both(b, t, 0, NAN);
+    // One term: no sum at all. Of 72 elements or more each special value is one.
+    pair(b, DENSE(83, 1), DENSE(1, 17), KG_SPECIALS(0, 1));
+    pair(b, DENSE(17, 1), DENSE(1, 83), KG_FACTORS)->args[1].fill = KG_SPECIALS(0, 1);
 }
 
 static void quick(kg_cases *b, kg_dtype only) {
@@ -53,23 +72,19 @@ static void quick(kg_cases *b, kg_dtype only) {
             pair(b, DENSE(33, 65), DENSE(65, 17), KG_FACTORS);
             pair(b, DENSE(16, 2048), DENSE(2048, 9), KG_FACTORS);
         }
+        const kg_tensor left = kg_tensor_contiguous(KG_F64, KG_SHAPE(9, 33)),
+                        right = kg_tensor_contiguous(KG_F64, KG_SHAPE(33, 7));
+        pair(b, left, right, KG_WIDE_INTEGERS);
+        pair(b, left, right, KG_FACTORS)->args[1].fill = KG_WIDE_INTEGERS;
         const kg_dtype t = KG_F32;
         kg_case *c = pair(b, DENSE(34, 65), DENSE(65, 17), KG_FACTORS);
         if (kg_case_arg(c, b->task, "out")) kg_set_tensor(c, b->task, "out", t, KG_SHAPE(34, 17), KG_FACTORS);
     }
-    // Nothing may be skipped because one factor is zero: 0 times infinity is NaN.
-    {
-        const kg_dtype t = all ? KG_F32 : only;
-        pair(b, DENSE(5, 3), DENSE(3, 33), KG_SPECIALS(0, 1))->args[0].fill = (kg_fill){KG_FILL_CONST, 0, 0};
-    }
-    // NaN and infinities, where no sum can overflow on the way: halves accumulate in float32.
+    specials(b, all ? KG_F32 : only);
+    // Halves accumulate in float32, where no sum of them can overflow on the way.
     if (all || only == KG_F16) {
         const kg_dtype t = KG_F16;
         pair(b, DENSE(33, 3), DENSE(3, 17), KG_SPECIALS(0, 1));
-    }
-    if (all || only == KG_BF16) {
-        const kg_dtype t = only == KG_BF16 ? KG_BF16 : KG_F32;
-        pair(b, DENSE(33, 1), DENSE(1, 17), KG_SPECIALS(0, 1));  // one term: no sum at all
     }
 }
 

@@ -44,18 +44,24 @@ static void quick(kg_cases *b) {
     plain(b, t, 0, 3, 4);
     plain(b, t, 5, 0, 4);  // sigmoid(0) everywhere
     plain(b, t, 130, 257, 66);
+    plain(b, t, 3, 5003, 2);
+    plain(b, t, 4099, 2, 2);
+    plain(b, t, 2, 2, 4099);
     add(b, DENSE(2, 3, 5, 7), DENSE(7, 11), DENSE(5, 11), DENSE(3, 1, 11));
     add(b, DENSE(3, 5, 7), DENSE(7, 9), DENSE(3, 5, 9), kg_tensor_contiguous(t, 0, NULL));
     add(b, DENSE(3, 5, 7), DENSE(7, 9), DENSE(5, 1), DENSE(3, 1, 1));
     add(b, kg_tensor_transposed(t, KG_SHAPE(33, 65), 0, 1), kg_tensor_transposed(t, KG_SHAPE(65, 31), 0, 1),
         kg_tensor_stepped(t, KG_SHAPE(31), 2), kg_tensor_transposed(t, KG_SHAPE(33, 31), 0, 1));
     plain(b, t, 65, 4, 33)->args[INPUT].fill = KG_SPECIALS(0.3, 1);
-    plain(b, t, 33, 16, 21)->args[WEIGHT2].fill = KG_SPECIALS(1, 1);
-    plain(b, t, 33, 16, 21)->args[BIAS].fill = KG_SPECIALS(0, 1);
+    // 72 elements or more, so that each special value is among them.
+    plain(b, t, 7, 16, 83)->args[WEIGHT2].fill = KG_SPECIALS(1, 1);
+    plain(b, t, 7, 16, 83)->args[BIAS].fill = KG_SPECIALS(0, 1);
+    plain(b, t, 5, 3, 4)->args[WEIGHT1].fill = (kg_fill){KG_FILL_CONST, NAN, 0};
     plain(b, t, 33, 16, 21)->args[INPUT].fill = KG_NORMAL(0, 30);  // both ends of sigmoid
     plain(b, KG_F16, 33, 65, 17);
     plain(b, KG_BF16, 33, 65, 17);
     plain(b, KG_F64, 33, 65, 17);
+    for (int i = WEIGHT2; i <= BIAS; i++) plain(b, KG_F64, 9, 5, 7)->args[i].fill = KG_WIDE_INTEGERS;
     kg_set_tensor(plain(b, t, 34, 65, 17), b->task, "out", t, KG_SHAPE(34, 17), KG_NORMAL(0, 1));
 }
 

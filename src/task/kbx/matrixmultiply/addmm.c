@@ -44,6 +44,9 @@ static void quick(kg_cases *b) {
     add(b, DENSE(5, 4), DENSE(5, 0), DENSE(0, 4));  // beta * input alone
     add(b, DENSE(0, 4), DENSE(0, 3), DENSE(3, 4));
     add(b, DENSE(130, 66), DENSE(130, 257), DENSE(257, 66));
+    add(b, DENSE(5, 3), DENSE(5, 5003), DENSE(5003, 3));
+    add(b, DENSE(4099, 2), DENSE(4099, 5), DENSE(5, 2));
+    add(b, DENSE(4099), DENSE(2, 5), DENSE(5, 4099));
     scaled(b, t, 0.5, -2);
     scaled(b, t, 0, 1)->args[0].fill = KG_SPECIALS(0, 1);
     scaled(b, t, -1.5, 0);
@@ -51,6 +54,7 @@ static void quick(kg_cases *b) {
     scaled(b, KG_F16, 0, 1)->args[0].fill = KG_SPECIALS(0, 1);
     scaled(b, KG_BF16, 0.5, 2);
     scaled(b, KG_F64, 0.3, -0.7);
+    for (int i = 0; i < 3; i++) scaled(b, KG_F64, 0.3, -0.7)->args[i].fill = KG_WIDE_INTEGERS;
     // At most one special value a product, and factors of which none makes a finite one overflow: 0 * inf is NaN.
     for (int i = 0; i < 3; i++) {
         kg_case *c = add(b, DENSE(65, 33), DENSE(65, 4), DENSE(4, 33));

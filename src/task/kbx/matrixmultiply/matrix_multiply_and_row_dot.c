@@ -42,6 +42,14 @@ static void quick(kg_cases *b) {
     kg_set_strided(add(b, kg_tensor_stepped(t, KG_SHAPE(5, 31), 2), DENSE(31, 20), 1, 1), b->task, "C",
                    kg_tensor_stepped(t, KG_SHAPE(5, 20), 3), KG_NORMAL(1, 4));
     add(b, DENSE(4, 64), DENSE(64, 40), 1, 1)->args[A].fill = KG_OUTLIERS(0, 1);
+    add(b, DENSE(2, 5003), DENSE(5003, 2), 1, 1);
+    add(b, DENSE(2, 3), DENSE(3, 4099), 1, 1);
+    for (int i = A; i <= C; i += i == B ? C - B : 1) {
+        t = KG_F32;
+        add(b, DENSE(3, 5), DENSE(5, 7), 1, 0.5)->args[i].fill = (kg_fill){KG_FILL_CONST, NAN, 0};
+        t = KG_F64;
+        add(b, DENSE(3, 5), DENSE(5, 7), 1, 0.5)->args[i].fill = KG_WIDE_INTEGERS;
+    }
     for (size_t i = 0; i < 3; i++) {
         t = (const kg_dtype[]){KG_F16, KG_BF16, KG_F64}[i];
         add(b, DENSE(4, 65), DENSE(65, 33), 0.5, 1);

@@ -42,6 +42,13 @@ static void quick(kg_cases *b) {
     kg_set_strided(add(b, kg_tensor_stepped(t, KG_SHAPE(21, 9), 2), DENSE(9, 21), 1, 0.5), b->task, "C",
                    kg_tensor_transposed(t, KG_SHAPE(21, 21), 0, 1), KG_NORMAL(0.5, 4));
     add(b, DENSE(20, 30), DENSE(30, 20), 1, 0.5)->args[A].fill = KG_OUTLIERS(0, 1);
+    add(b, DENSE(3, 5003), DENSE(5003, 3), 1, 0.5);
+    for (int i = A; i <= C; i++) {
+        t = KG_F32;
+        add(b, DENSE(3, 5), DENSE(5, 3), 1, 0.5)->args[i].fill = (kg_fill){KG_FILL_CONST, NAN, 0};
+        t = KG_F64;
+        add(b, DENSE(3, 5), DENSE(5, 3), 1, 0.5)->args[i].fill = KG_WIDE_INTEGERS;
+    }
     for (size_t i = 0; i < 3; i++) {
         t = (const kg_dtype[]){KG_F16, KG_BF16, KG_F64}[i];
         add(b, DENSE(33, 20), DENSE(20, 33), 0.5, 0.75);

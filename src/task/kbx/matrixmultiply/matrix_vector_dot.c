@@ -45,6 +45,10 @@ static void quick(kg_cases *b) {
     kg_set_strided(c, b->task, "x", kg_tensor_stepped(t, KG_SHAPE(31), 3), KG_NORMAL(0.5, 1));
     kg_set_strided(c, b->task, "y", kg_tensor_stepped(t, KG_SHAPE(31), 2), KG_NORMAL(0.5, 4));
     add(b, SQUARE(t, 64), 1, 0.5)->args[A].fill = KG_OUTLIERS(0, 1);
+    for (int i = A; i <= Y; i++) {
+        add(b, SQUARE(t, 5), 1, 0.5)->args[i].fill = (kg_fill){KG_FILL_CONST, NAN, 0};
+        add(b, SQUARE(KG_F64, 5), 1, 0.5)->args[i].fill = KG_WIDE_INTEGERS;
+    }
     add(b, SQUARE(KG_F16, 65), 0.5, 1);
     add(b, SQUARE(KG_BF16, 65), 0.5, 1);
     add(b, SQUARE(KG_F64, 65), 0.3, -0.7);

@@ -44,6 +44,13 @@ static void quick(kg_cases *b) {
                    kg_tensor_stepped(t, KG_SHAPE(21, 21), 3), KG_NORMAL(-0.5, 4));
     add(b, DENSE(20, 30), 1, 0.5)->args[A].fill = KG_OUTLIERS(0, 1);
     add(b, DENSE(16, 16), 1, 1)->args[C].fill = KG_NORMAL(-100, 1);  // all negative
+    add(b, DENSE(3, 5003), 1, 0.5);
+    for (int i = A; i <= C; i++) {
+        t = KG_F32;
+        add(b, DENSE(3, 5), 1, 0.5)->args[i].fill = (kg_fill){KG_FILL_CONST, NAN, 0};
+        t = KG_F64;
+        add(b, DENSE(3, 5), 1, 0.5)->args[i].fill = KG_WIDE_INTEGERS;
+    }
     for (size_t i = 0; i < 3; i++) {
         t = (const kg_dtype[]){KG_F16, KG_BF16, KG_F64}[i];
         add(b, DENSE(17, 20), 0.5, 0.75);

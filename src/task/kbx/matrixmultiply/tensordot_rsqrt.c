@@ -52,6 +52,10 @@ static void quick(kg_cases *b) {
     count(b, DENSE(0, 4), DENSE(4, 5), 1);
     count(b, DENSE(3, 0), DENSE(0, 5), 1);  // sums of nothing: 1 / sqrt(0)
     count(b, DENSE(65, 129), DENSE(129, 33), 1);
+    count(b, DENSE(2, 5003), DENSE(5003, 3), 1);
+    lists(b, DENSE(70, 3, 71), DENSE(71, 2, 70), "[[0,2],[2,0]]", KG_INTS(0, 2, 2, 0));  // 4970 terms
+    count(b, DENSE(4099, 3), DENSE(3, 2), 1);
+    count(b, DENSE(2, 3), DENSE(3, 4099), 1);
     lists(b, DENSE(17, 33), DENSE(9, 33), "[[1],[1]]", KG_INTS(1, 1));
     lists(b, DENSE(33, 17), DENSE(33, 9), "[[0],[0]]", KG_INTS(0, 0));
     lists(b, DENSE(33, 17), DENSE(9, 33), "[[-2],[-1]]", KG_INTS(-2, -1));
@@ -66,6 +70,11 @@ static void quick(kg_cases *b) {
     c->args[RIGHT].fill = (kg_fill){KG_FILL_TIES, 0, 0};  // zero: infinity
     c = count(b, DENSE(3, 4), DENSE(4, 5), 1);
     c->args[LEFT].fill = (kg_fill){KG_FILL_CONST, NAN, 0};
+    c = count(b, DENSE(3, 4), DENSE(4, 5), 1);
+    c->args[RIGHT].fill = (kg_fill){KG_FILL_CONST, NAN, 0};
+    t = KG_F64;
+    for (int i = LEFT; i <= RIGHT; i++) count(b, DENSE(3, 4), DENSE(4, 5), 1)->args[i].fill = KG_BEYOND_FLOAT;
+    t = KG_F32;
     c = count(b, DENSE(33, 65), DENSE(65, 20), 1);
     c->args[LEFT].fill = c->args[RIGHT].fill = KG_NORMAL(2, 0.5);
     for (size_t i = 0; i < 3; i++) {

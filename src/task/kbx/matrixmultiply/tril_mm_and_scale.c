@@ -36,6 +36,7 @@ static void quick(kg_cases *b) {
     add(b, DENSE(17, 17), DENSE(17, 20), 1.25, 0);
     add(b, DENSE(17, 17), DENSE(17, 1), 1, 1);
     add(b, DENSE(130, 130), DENSE(130, 66), 0.5, 0.5);
+    add(b, DENSE(2, 2), DENSE(2, 4099), 0.5, 0.5);
     add(b, TURNED(31, 31), TURNED(31, 20), 0.5, 0.5);
     add(b, kg_tensor_stepped(t, KG_SHAPE(21, 21), 2), kg_tensor_stepped(t, KG_SHAPE(21, 9), 3), 0.5, 0.5);
     add(b, DENSE(40, 40), DENSE(40, 20), 0.5, 0.5)->args[A].fill = KG_OUTLIERS(0, 1);
@@ -45,6 +46,11 @@ static void quick(kg_cases *b) {
         c->args[A].fill = KG_SPECIALS(0, 1);
         c->args[B].fill = KG_UNIFORM(0.25, 0.75);
     }
+    // Everywhere, whatever it meets.
+    add(b, DENSE(3, 3), DENSE(3, 5), 0.5, 0.5)->args[A].fill = (kg_fill){KG_FILL_CONST, NAN, 0};
+    add(b, DENSE(3, 3), DENSE(3, 5), 0.5, 0.5)->args[B].fill = (kg_fill){KG_FILL_CONST, NAN, 0};
+    t = KG_F64;
+    for (int i = A; i <= B; i++) add(b, DENSE(9, 9), DENSE(9, 5), 0.5, 0.5)->args[i].fill = KG_WIDE_INTEGERS;
     for (size_t i = 0; i < 3; i++) {
         t = (const kg_dtype[]){KG_F16, KG_BF16, KG_F64}[i];
         add(b, DENSE(65, 65), DENSE(65, 17), 0.5, 0.75);
