@@ -18,6 +18,12 @@ void kg_matrix_free(kg_matrix *m) {
     m->at = NULL;
 }
 
+bool kg_matrix_has_nan(const kg_matrix *m) {
+    for (int64_t i = 0; i < m->rows * m->cols; i++)
+        if (isnan(m->at[i])) return true;
+    return false;
+}
+
 // ---- batches --------------------------------------------------------------------------------------------
 kg_matrices kg_matrices_of(const kg_view *v, bool complex, int own) {
     kg_matrices b = {.v = *v, .complex = complex, .cols = 1, .count = 1};
@@ -379,6 +385,10 @@ kg_determinant kg_determinant_of(const kg_matrices *b, int64_t number, bool pivo
     const int64_t n = b->rows;
     const int size = b->complex ? 2 : 1;
     kg_matrix a = kg_matrix_load(b, number);
+    if (kg_matrix_has_nan(&a)) {
+        kg_matrix_free(&a);
+        return (kg_determinant){NAN, NAN, 0};
+    }
     scalar *m = kg_alloc((size_t)(n * n + 1) * sizeof *m);
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < n; j++)

@@ -30,6 +30,7 @@ typedef struct {
 
 kg_matrix kg_matrix_make(int64_t rows, int64_t cols);  // zeros
 void kg_matrix_free(kg_matrix *m);
+bool kg_matrix_has_nan(const kg_matrix *m);
 
 // A batch of matrices as a view of a call has it. own: its last dimensions, 2 for a matrix and 1 for a vector (a
 // column), without that of complex parts.
@@ -75,7 +76,7 @@ void kg_lu_error(const kg_lu *f, const kg_matrix *x, const kg_matrix *b, int64_t
 bool kg_cholesky_of(const kg_matrix *a, kg_matrix *factor, kg_matrix *error);
 
 // Determinant of the matrix itself (complex or not), and the deviation of its error; infinite where nothing can be
-// said.
+// said. NaN where an element is: elimination and reflections carry it into the last pivot.
 typedef struct {
     double re, im, error;
 } kg_determinant;

@@ -26,11 +26,13 @@ static void quick(kg_cases *b) {
     plain(b, F32(5, 0));
     plain(b, F32(3, 4, 5));
     plain(b, F32(2, 3, 6, 4));
+    plain(b, F32(11, 3, 2));
     plain(b, F32(0, 3, 3));
     plain(b, kg_tensor_transposed(KG_F32, KG_SHAPE(19, 14), 0, 1));
     plain(b, kg_tensor_transposed(KG_F32, KG_SHAPE(4, 9, 3), 0, 2));
     plain(b, kg_tensor_stepped(KG_F32, KG_SHAPE(11, 16), 2));
     plain(b, kg_tensor_expanded(KG_F32, KG_SHAPE(3, 6, 6), 0));
+    kg_decomposed_case(b, OF(KG_F64, 9, 6), KG_WIDE_INTEGERS);
     kg_decomposed_case(b, F32(40, 10), KG_NEARLY_DEPENDENT);
     kg_decomposed_case(b, F32(10, 40), KG_NEARLY_DEPENDENT);
     kg_decomposed_case(b, F32(24, 24), KG_OUTLIERS(0, 1));

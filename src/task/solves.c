@@ -93,9 +93,25 @@ static void transpose_elements(kg_matrix *m, int64_t size) {
     *m = r;
 }
 
+// NaN in a matrix without zeros reaches every element of its inverse, whatever the method.
+static bool hold_nan(const kg_systems *s, const kg_matrix *m, const kg_matrix *rhs, bool complex, int64_t number,
+                     kg_dtype t, const kg_answer *answer, kg_holds *h) {
+    if (s->kind != KG_SYSTEM_WHOLE || !kg_matrix_has_nan(m)) return false;
+    kg_matrix x = s->right ? kg_matrix_make(rhs->cols, rhs->rows) : kg_matrix_make(rhs->rows, rhs->cols);
+    for (int64_t i = 0; i < x.rows * x.cols; i++) x.at[i] = NAN;
+    for (int o = 0; o < answer->n; o++) kg_hold_matrix(h, t, &answer->out[o], complex, number, &x, &x, "x");
+    kg_matrix_free(&x);
+    return true;
+}
+
 static void hold_elements(const kg_systems *s, const kg_matrices *a, const kg_matrices *b, int64_t number, kg_dtype t,
                           const kg_answer *answer, kg_holds *h) {
     kg_matrix m = system_of(a, number, s), rhs = right_side(b, number, s->right, m.rows);
+    if (hold_nan(s, &m, &rhs, a->complex, number, t, answer, h)) {
+        kg_matrix_free(&m);
+        kg_matrix_free(&rhs);
+        return;
+    }
     kg_lu f = kg_lu_of(&m, s->pivot);
     double scale, *e = kg_alloc((size_t)(m.rows + 1) * sizeof *e);
     if (kg_lu_certain(&f, kg_working_unit(h->task, t), &scale)) {
@@ -310,6 +326,18 @@ static void transposed(kg_cases *b, const kg_system_family *f, kg_dtype t, int k
         x->tensor.ndim == 1 ? kg_tensor_stepped(t, KG_SHAPE(19), 3) : kg_tensor_transposed(t, KG_SHAPE(19, 4), 0, 1);
 }
 
+// Matrices that are blocks of wider ones, as BLAS's leading dimension has it: their rows lie further apart than they
+// are long. Of a symmetric one a transposed view would not show.
+static void blocks(kg_cases *b, const kg_system_family *f, kg_dtype t) {
+    const int64_t n = 11, wide = 19;
+    const kg_fill_kind kind = kind_of(f, t, 0);
+    kg_case *c = f->batches ? MANY(kind, t, n, 3, 2) : ONE(kind, t, n, f->vectors ? 0 : 3);
+    kg_arg *x = &c->args[kg_param_index(b->task, f->a)];
+    x->fill = kg_matrix_fill(x->fill.kind, t, wide);
+    x->tensor.stride[x->tensor.ndim - 2] = wide;
+    if (f->batches) x->tensor.stride[0] = wide * wide;
+}
+
 static void some(kg_cases *b, const kg_system_family *f, kg_dtype t, const int64_t *orders) {
     const int64_t columns[] = {1, 3, 5};
     const bool vectors_only = f->vectors && !f->batches;
@@ -317,6 +345,7 @@ static void some(kg_cases *b, const kg_system_family *f, kg_dtype t, const int64
         ONE(kind_of(f, t, k), t, orders[k], vectors_only || (f->vectors && k % 4 == 3) ? 0 : columns[k % 3]);
     transposed(b, f, t, 0);
     transposed(b, f, t, 1);
+    blocks(b, f, t);
     if (f->batches) MANY(kind_of(f, t, 1), t, 6, 2, 3);
 }
 
@@ -327,8 +356,16 @@ void kg_system_cases(kg_cases *b, const kg_system_family *f) {
     if (f->complex) some(b, f, KG_C64, (int64_t[]){17, 1, 2, 9, 0});
     if (f->complex) some(b, f, KG_C128, (int64_t[]){7, 0});
     ONE(f->kinds[0], KG_F32, 0, k);
+    if (k) ONE(f->kinds[0], KG_F32, 6, 13);
+    // Each element of the solution is a sum over the whole right side.
+    for (int i = 0; f->b && i < 2; i++) {
+        const int rhs = kg_param_index(b->task, f->b);
+        ONE(f->kinds[0], i ? KG_F64 : KG_F32, 5, k)->args[rhs].fill = (kg_fill){KG_FILL_CONST, NAN, 0};
+    }
+    if (f->b) ONE(f->kinds[0], KG_F64, 7, k)->args[kg_param_index(b->task, f->b)].fill = KG_WIDE_INTEGERS;
     if (f->batches) {
         MANY(f->kinds[0], KG_F32, 9, 3, 2, 3);
+        MANY(f->kinds[0], KG_F32, 2, 2, 11);
         MANY(f->kinds[0], KG_F32, 4, 3, 0);
         MANY(f->kinds[0], KG_F32, 1, 1, 5);
     }

@@ -31,6 +31,8 @@ static int cases(kg_cases *b) {
         return 0;
     }
     kg_system_cases(b, &family);
+    kg_system_add(b, &family, KG_FILL_RAISED, KG_F32, 0, NULL, 4, 0)->args[A].fill = (kg_fill){KG_FILL_CONST, NAN, 0};
+    kg_system_add(b, &family, KG_FILL_NORMAL, KG_F64, 0, NULL, 6, 0)->args[A].fill = KG_WIDE_INTEGERS;
     unpivoted(b, KG_F32, 17);
     unpivoted(b, KG_F32, 2);
     unpivoted(b, KG_C64, 9);

@@ -79,6 +79,7 @@ static int cases(kg_cases *b) {
     add(b, OF(KG_F32, 16, 16), true, 0);
     kg_decomposed_case(b, hankel(KG_F32, 21), KG_NORMAL(0, 1));
     kg_decomposed_case(b, hankel(KG_C64, 13), KG_NORMAL(0, 1));
+    kg_decomposed_case(b, hankel(KG_F64, 9), KG_WIDE_INTEGERS);
     kg_decomposed_case(b, hankel(KG_F32, 8), KG_LOGSCALE(-10, 10));
     one_dtype(b, KG_F32, false);
     one_dtype(b, KG_C64, false);

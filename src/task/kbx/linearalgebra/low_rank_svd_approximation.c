@@ -62,6 +62,8 @@ static void few(kg_cases *b) {
     kg_set_bool(add(b, KG_FILL_NORMAL, KG_F32, 5, 18, 3), b->task, "full_matrices", true);
     kg_give_out(b, add(b, KG_FILL_NORMAL, KG_F32, 16, 7, 2));
     batch(b, KG_F32, KG_SHAPE(0), 3, 2, 1);
+    batch(b, KG_F32, KG_SHAPE(11), 4, 3, 1);
+    add(b, KG_FILL_NORMAL, KG_F64, 9, 6, 2)->args[A].fill = KG_WIDE_INTEGERS;
     if (b->level == KG_CASES_QUICK) return;
     for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
         add(b, KG_FILL_NORMAL, KG_F32, more[i][0], more[i][1], more[i][2]);

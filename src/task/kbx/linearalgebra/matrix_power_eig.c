@@ -61,6 +61,8 @@ static void few(kg_cases *b) {
     add(b, KG_FILL_NORMAL, KG_F32, 0, NULL, 6, 0);
     add(b, KG_FILL_CYCLIC, KG_F32, 0, NULL, 8, -2);
     add(b, KG_FILL_RAISED, KG_F32, 1, (int64_t[]){0}, 3, 0.5);
+    add(b, KG_FILL_RAISED, KG_F32, 1, (int64_t[]){11}, 2, 0.5);
+    add(b, KG_FILL_NORMAL, KG_F64, 0, NULL, 5, 2)->args[A].fill = KG_WIDE_INTEGERS;
     kg_give_out(b, add(b, KG_FILL_RAISED, KG_F32, 1, (int64_t[]){3}, 5, 0.5));
     if (b->level == KG_CASES_QUICK) return;
     for (size_t i = 0; i < sizeof more / sizeof *more; i++)

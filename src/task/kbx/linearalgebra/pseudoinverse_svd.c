@@ -58,7 +58,9 @@ static void few(kg_cases *b) {
     kg_set_bool(add(b, KG_FILL_NORMAL, KG_F32, 5, 18), b->task, "full_matrices", true);
     kg_give_out(b, add(b, KG_FILL_NORMAL, KG_F32, 16, 7));
     kg_singular_add(b, KG_FILL_NORMAL, KG_F32, 1, (int64_t[]){0}, 3, 2);
+    kg_singular_add(b, KG_FILL_NORMAL, KG_F32, 1, (int64_t[]){11}, 5, 2);
     add(b, KG_FILL_NORMAL, KG_F32, 0, 4);
+    add(b, KG_FILL_NORMAL, KG_F64, 15, 4)->args[A].fill = KG_WIDE_INTEGERS;
     if (b->level == KG_CASES_QUICK) return;
     for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
         sized(b, KG_F32, more[i][0], more[i][1]);

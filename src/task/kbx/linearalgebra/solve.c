@@ -47,6 +47,8 @@ static int cases(kg_cases *b) {
     shaped(b, KG_SHAPE(4, 4), KG_SHAPE(3, 4, 2));
     shaped(b, KG_SHAPE(3, 5, 5), KG_SHAPE(3, 5));  // vectors
     shaped(b, KG_SHAPE(3, 5, 5), KG_SHAPE(5, 2));  // one matrix
+    kg_system_add(b, &family, KG_FILL_RAISED, KG_F32, 0, NULL, 4, 2)->args[A].fill = (kg_fill){KG_FILL_CONST, NAN, 0};
+    kg_system_add(b, &family, KG_FILL_NORMAL, KG_F64, 0, NULL, 6, 2)->args[A].fill = KG_WIDE_INTEGERS;
     right(b, KG_F32, 17, 3);
     right(b, KG_F32, 2, 2);
     right(b, KG_C64, 6, 4);

@@ -19,12 +19,13 @@ static const kg_param params[] = {{.name = "A", .kind = KG_P_TENSOR},
 static const char *const outputs[] = {"out", NULL};
 enum { A, RHS, Y, ALPHA };
 
-static void add(kg_cases *b, kg_tensor a, kg_fill_kind kind, kg_tensor rhs, kg_tensor y, double alpha) {
+static kg_case *add(kg_cases *b, kg_tensor a, kg_fill_kind kind, kg_tensor rhs, kg_tensor y, double alpha) {
     kg_case *c = kg_case_add(b);
     kg_set_strided(c, b->task, "A", a, kg_matrix_fill(kind, a.dtype, a.shape[0]));
     kg_set_strided(c, b->task, "b", rhs, KG_NORMAL(0.25, 8));
     kg_set_strided(c, b->task, "y", y, KG_NORMAL(0.5, 1));
     kg_set_float(c, b->task, "alpha", alpha);
+    return c;
 }
 #define OF(t, ...) kg_tensor_contiguous(t, KG_SHAPE(__VA_ARGS__))
 
@@ -52,6 +53,12 @@ static void few(kg_cases *b) {
     add(b, OF(KG_F32, 6, 6), KG_FILL_UPPER, OF(KG_F32, 6, 4), OF(KG_F32, 1, 4), -1);
     add(b, OF(KG_F32, 12, 12), KG_FILL_RAISED, OF(KG_F32, 12), kg_tensor_stepped(KG_F32, KG_SHAPE(12), 2), -2);
     add(b, OF(KG_F32, 7, 7), KG_FILL_UPPER, OF(KG_F32, 7), (kg_tensor){.dtype = KG_F32}, 3);
+    add(b, OF(KG_F32, 6, 6), KG_FILL_UPPER, OF(KG_F32, 6, 13), OF(KG_F32, 6, 1), 1);
+    for (int i = RHS; i <= Y; i++)
+        add(b, OF(KG_F64, 5, 5), KG_FILL_UPPER, OF(KG_F64, 5), OF(KG_F64, 5), 1.5)->args[i].fill = KG_WIDE_INTEGERS;
+    for (int i = RHS; i <= Y; i++)
+        add(b, OF(KG_F32, 5, 5), KG_FILL_UPPER, OF(KG_F32, 5), OF(KG_F32, 5), 1.5)->args[i].fill =
+            (kg_fill){KG_FILL_CONST, NAN, 0};
     if (b->level != KG_CASES_FULL) return;
     for (int64_t n = 4; n < 300; n = 2 * n - 1) plain(b, KG_F32, n, n % 4);
     for (int64_t n = 2; n < 100; n = 2 * n + 1) plain(b, KG_F64, n, n % 3);

@@ -35,13 +35,16 @@ static int cases(kg_cases *b) {
         kg_system_timed(b, &family, (int64_t[]){8, 16, 32, 64, 128, 256, 512, 0}, 256, 1);
         return 0;
     }
+    kg_case *c;
     kg_system_cases(b, &family);
+    c = kg_system_add(b, &family, kinds[1], KG_F32, KG_SHAPE(3), 5, 2);
+    kg_set_tensor(c, b->task, "b", KG_F32, KG_SHAPE(5, 2), KG_NORMAL(0.25, 1));  // for each matrix: no vectors
     hermitian(b, KG_C64, 17, 3, false);
     hermitian(b, KG_C64, 2, 1, true);
     hermitian(b, KG_C128, 9, 2, false);
     hermitian(b, KG_F32, 13, 2, false);
     kg_give_out(b, kg_system_add(b, &family, kinds[1], KG_F32, 0, NULL, 12, 3));
-    kg_case *c = kg_system_add(b, &family, kinds[1], KG_F32, KG_SHAPE(3), 5, 2);
+    c = kg_system_add(b, &family, kinds[1], KG_F32, KG_SHAPE(3), 5, 2);
     kg_set_tensor(c, b->task, "b", KG_F32, KG_SHAPE(3, 5), KG_NORMAL(0.25, 1));  // vectors
     return 0;
 }
