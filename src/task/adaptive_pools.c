@@ -18,6 +18,11 @@ static void quick(kg_cases *b, kg_pool_add add) {
     add(b, kg_tensor_transposed(KG_F32, KG_SHAPE(2, 3, 17, 31), 2, 3), 2, 5, 7);
     add(b, kg_tensor_transposed(KG_F32, KG_SHAPE(2, 4, 9, 4), 1, 3), 2, 3, 2);
     add(b, F32(1, 3, 40, 40), 2, 7, 7)->args[0].fill = KG_OUTLIERS(0.5, 1);
+    add(b, F32(1, 2, 5003, 2), 2, 1, 1);
+    add(b, F32(1, 2, 2, 5003), 2, 1, 1);
+    add(b, F32(1, 1, 4099, 2), 2, 4099, 1);
+    add(b, F32(1, 3, 9, 8), 2, 4, 3)->args[0].fill = (kg_fill){KG_FILL_CONST, NAN, 0};
+    add(b, F32(1, 3, 9, 8), 2, 4, 3)->args[0].fill = (kg_fill){KG_FILL_CONST, -INFINITY, 0};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         add(b, kg_tensor_contiguous(others[i], KG_SHAPE(2, 3, 33, 29)), 2, 6, 5);
 }

@@ -128,6 +128,7 @@ static void types(kg_cases *b, const kg_conv_family *f) {
     kg_dtype t = KG_F32;
     add(b, f, DENSE(2, 65, 7, 7), DENSE(33, 65, 1, 1));
     add(b, f, kg_tensor_transposed(t, KG_SHAPE(2, 3, 17, 19), 1, 3), DENSE(5, 3, 3, 3));
+    add(b, f, DENSE(2, 3, 9, 9), kg_tensor_transposed(t, KG_SHAPE(5, 3, 3, 3), 0, 1));
     t = KG_F16;
     one(b, bias_to(b, add(b, f, DENSE(2, 16, 9, 9), DENSE(8, 16, 3, 3))), "padding", 1);
     t = KG_BF16;

@@ -165,12 +165,15 @@ static void nary_mixed(kg_cases *b, const kg_nary_family *f) {
     first_and_rest(b, f, kg_tensor_contiguous(KG_F32, KG_SHAPE(129)), kg_tensor_contiguous(KG_F64, 0, NULL));
 }
 
-// Neither the first parameter's values nor any sum or product with the others are float32's, and none overflows.
+// Neither the values of one parameter, each in turn, nor any sum or product with the others are float32's, and none
+// overflows.
 static void nary_beyond_float(kg_cases *b, const kg_nary_family *f, kg_dtype t) {
-    kg_case *c = kg_case_add(b);
-    for (const char *const *p = f->params; *p; p++)
-        kg_set_tensor(c, b->task, *p, t, KG_SHAPE(131),
-                      p == f->params ? KG_INTEGERS(16777217, 16777417) : KG_INTEGERS(1, 100));
+    for (const char *const *beyond = f->params; *beyond; beyond++) {
+        kg_case *c = kg_case_add(b);
+        for (const char *const *p = f->params; *p; p++)
+            kg_set_tensor(c, b->task, *p, t, KG_SHAPE(131),
+                          p == beyond ? KG_INTEGERS(16777217, 16777417) : KG_INTEGERS(1, 100));
+    }
 }
 
 static void nary_numbers(kg_cases *b, const kg_nary_family *f, kg_dtype t) {

@@ -4,8 +4,11 @@
 kg_case *kg_optimizer_case(kg_cases *b, const kg_optimizer_tensor *tensors, kg_tensor param, kg_tensor grad) {
     kg_case *c = kg_case_add(b);
     const kg_tensor dense = kg_tensor_contiguous(param.dtype, param.ndim, param.shape);
-    for (int i = 0; tensors[i].name; i++)
-        kg_set_strided(c, b->task, tensors[i].name, i == 0 ? param : i == 1 ? grad : dense, tensors[i].fill);
+    for (int i = 0; tensors[i].name; i++) {
+        // State that is given lies as the parameter does (torch.zeros_like keeps that); what a kernel keeps is dense.
+        const bool kept = b->task->params[kg_param_index(b->task, tensors[i].name)].role == KG_STATE;
+        kg_set_strided(c, b->task, tensors[i].name, i == 1 ? grad : kept ? dense : param, tensors[i].fill);
+    }
     return c;
 }
 
@@ -32,6 +35,7 @@ void kg_optimizer_shapes(kg_cases *b, const kg_optimizer_tensor *tensors, kg_cas
     finish(b, kg_optimizer_line(b, tensors, KG_F32, 129))->args[1].fill = infinities;
     finish(b, kg_optimizer_line(b, tensors, KG_F32, 515))->args[1].fill = KG_LOGSCALE(-12, 6);
     finish(b, kg_optimizer_line(b, tensors, KG_F64, 515));
+    for (int i = 0; i < 2; i++) finish(b, kg_optimizer_line(b, tensors, KG_F64, 129))->args[i].fill = KG_WIDE_INTEGERS;
     if (b->level != KG_CASES_FULL) return;
     finish(b, kg_optimizer_case(b, tensors, kg_tensor_transposed(KG_F32, KG_SHAPE(5, 64, 31), 0, 2),
                                 kg_tensor_transposed(KG_F32, KG_SHAPE(5, 64, 31), 0, 1)));

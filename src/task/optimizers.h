@@ -15,7 +15,7 @@ typedef struct {
     const char *name;  // NULL ends the list
     kg_fill fill;
 } kg_optimizer_tensor;
-// The parameter as `param` says, its gradient as `grad`, the rest contiguous.
+// The parameter and state that is given as `param` says, its gradient as `grad`, what a kernel keeps contiguous.
 kg_case *kg_optimizer_case(kg_cases *b, const kg_optimizer_tensor *tensors, kg_tensor param, kg_tensor grad);
 kg_case *kg_optimizer_line(kg_cases *b, const kg_optimizer_tensor *tensors, kg_dtype t, int64_t n);
 // Shapes, strides, NaN and infinities; finish() sets what every case needs besides tensors.

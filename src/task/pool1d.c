@@ -48,6 +48,9 @@ static void shapes(kg_cases *b) {
     kg_pool1d_case(b, F32(1, 1, 1), 1);
     kg_pool1d_case(b, F32(0, 3, 17), 3);
     kg_pool1d_case(b, F32(1, 2, 4099), 513);
+    kg_pool1d_case(b, F32(1, 2, 5003), 5003);
+    with(b, F32(1, 1, 5003), 3, 1, 1);
+    with(b, kg_tensor_contiguous(KG_F64, KG_SHAPE(2, 3, 31)), 3, 2, 1)->args[0].fill = KG_WIDE_INTEGERS;
     kg_set_none(kg_pool1d_case(b, F32(2, 3, 17), 5), b->task, "stride");
     with(b, F32(2, 3, 31), 3, 1, 0);
     with(b, F32(2, 3, 31), 3, 2, 0);

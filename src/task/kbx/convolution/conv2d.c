@@ -18,6 +18,19 @@ static void timed(kg_cases *b, int64_t n, int64_t channels, int64_t image) {
 int kg_conv2d_cases(kg_cases *b) {
     if (b->level == KG_CASES_QUICK || b->level == KG_CASES_FULL) {
         kg_conv_cases(b, &(kg_conv_family){0});
+        // Past 4096 channels, filters and columns.
+        kg_conv_image(b, 1, 4099, 3, 2, 2, 1);
+        kg_conv_image(b, 1, 2, 3, 2, 4099, 1);
+        kg_conv_image(b, 1, 1, 3, 4101, 1, 3);
+        const kg_conv_args a = kg_conv_args_of(b->task);
+        const int each[] = {a.input, a.weight, a.bias};
+        const kg_tensor image = kg_tensor_contiguous(KG_F64, KG_SHAPE(1, 3, 7, 6)),
+                        filters = kg_tensor_contiguous(KG_F64, KG_SHAPE(4, 3, 3, 3));
+        for (int i = 0; i < 3; i++)
+            kg_conv_biased(b, kg_conv_add(b, image, filters))->args[each[i]].fill = KG_WIDE_INTEGERS;
+        for (int i = 0; i < 3; i++)
+            kg_conv_biased(b, kg_conv_image(b, 1, 3, 7, 6, 4, 3))->args[each[i]].fill =
+                (kg_fill){KG_FILL_CONST, NAN, 0};
         return 0;
     }
     const bool cuda = b->level == KG_TIMED_CUDA;

@@ -67,6 +67,16 @@ static void quick(kg_cases *b) {
     kg_conv_add(b, kg_tensor_transposed(KG_F32, KG_SHAPE(2, 3, 7, 9), 1, 3), F32(3, 5, 3, 3));
     kg_conv_add(b, F32(2, 3, 7, 9), kg_tensor_transposed(KG_F32, KG_SHAPE(3, 3, 3, 3), 0, 1));
     with_bias(b, kg_conv_add(b, F32(2, 3, 5, 4), F32(3, 7, 3, 3)), 3);
+    // Past 4096 channels, filters and columns.
+    kg_conv_add(b, F32(1, 4099, 3, 2), F32(4099, 2, 1, 1));
+    kg_conv_add(b, F32(1, 2, 3, 2), F32(2, 4099, 1, 1));
+    kg_conv_add(b, F32(1, 1, 3, 4101), F32(1, 1, 3, 3));
+    for (int i = INPUT; i <= BIAS; i++)
+        with_bias(b, kg_conv_add(b, OF(KG_F64, 1, 3, 5, 4), OF(KG_F64, 3, 4, 3, 3)), 1)->args[i].fill =
+            KG_WIDE_INTEGERS;
+    for (int i = INPUT; i <= BIAS; i++)
+        with_bias(b, kg_conv_add(b, F32(1, 3, 5, 4), F32(3, 4, 3, 3)), 1)->args[i].fill =
+            (kg_fill){KG_FILL_CONST, NAN, 0};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         doubled(b, kg_conv_add(b, OF(others[i], 2, 16, 5, 6), OF(others[i], 16, 8, 3, 3)));
     // One product an output: no sum overflows, and what is not there is not multiplied by infinity.

@@ -42,6 +42,8 @@ static void quick(kg_cases *b) {
     add(b, F32(5, 1), KG_INTS(5, 1), MASK(1), F32(3, 1, 7));        // other is
     add(b, F32(1), KG_INTS(1), MASK(1), F32(1));
     add(b, F32(1), KG_INTS(1025), MASK(1025), F32(1025));
+    add(b, F32(4099), KG_INTS(2, 4099), MASK(2, 1), F32(4099));
+    add(b, F32(4099, 1), KG_INTS(4099, 2), MASK(4099, 2), F32(2));
     add(b, number, KG_INTS(33, 65), MASK(33, 65), F32(33, 65));
     add(b, number, 0, NULL, flag, number);
     add(b, F32(1, 65), KG_INTS(33, 65), flag, F32(33, 65));

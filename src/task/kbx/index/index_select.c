@@ -42,6 +42,8 @@ static void quick(kg_cases *b) {
     add(b, F32(129, 65), -2, KG_I32, 1);
     add(b, F32(129, 65), 0, KG_I64, 0);
     add(b, F32(1000), 0, KG_I64, 1025);
+    add(b, F32(5003, 2), 0, KG_I64, 4999);
+    add(b, F32(2, 4099), 0, KG_I64, 3);
     add(b, F32(5, 7, 3, 11), 2, KG_I64, 17);
     add(b, F32(5, 0), 0, KG_I64, 3);
     add(b, F32(1, 1), 0, KG_I64, 1);

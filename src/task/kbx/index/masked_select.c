@@ -42,6 +42,9 @@ static void quick(kg_cases *b) {
     add(b, F32(33, 1), BITS(1, 65), 30);   // both are
     add(b, F32(5, 1, 7), BITS(3, 1), 2);
     add(b, F32(33, 65), flag, 1);
+    add(b, F32(1, 5, 7), BITS(5, 7), 20);
+    add(b, F32(5, 7), BITS(1, 5, 7), 20);
+    add(b, F32(1, 33, 65), BITS(65), 31);
     add(b, scalar, BITS(9, 7), 30);
     add(b, F32(5, 7, 3, 11), BITS(5, 7, 3, 11), 600);
     add(b, F32(5, 0), BITS(5, 1), 3);

@@ -27,6 +27,8 @@ static void quick(kg_cases *b) {
     add(b, F32(33, 65), KG_INTS(0, 1));
     add(b, F32(33, 65), KG_INTS(-1, -2));
     add(b, F32(1025), KG_INTS(0));
+    add(b, F32(2, 4099), KG_INTS(1, 0));
+    add(b, F32(4099, 2), KG_INTS(1, 0));
     add(b, F32(1), KG_INTS(-1));
     add(b, kg_tensor_contiguous(KG_F32, 0, NULL), 0, NULL);
     add(b, F32(4, 0, 3), KG_INTS(2, 1, 0));

@@ -44,6 +44,8 @@ static void quick(kg_cases *b) {
     add(b, F32(33, 33), 1, I64(33, 20), F32(33, 20));
     add(b, F32(1025), 0, I64(300), F32(300));
     add(b, F32(1025), 0, I64(1025), F32(1025));  // a permutation
+    add(b, F32(5003), 0, I64(4999), F32(4999));
+    add(b, F32(2, 4099), 0, I64(1, 4099), F32(1, 4099));
     add(b, F32(1), 0, I64(1), F32(1));
     add(b, number, 0, place, number);
     add(b, F32(33, 65), 0, I64(0, 65), F32(0, 65));  // nothing changes

@@ -54,7 +54,7 @@ static kg_case *line(kg_cases *b, kg_dtype t, int64_t n, double most, const char
 }
 
 static void quick(kg_cases *b) {
-    static const int64_t lengths[] = {0, 1, 3, 1000, 20011};
+    static const int64_t lengths[] = {1000, 0, 1, 3, 20011};
     static const kg_dtype ints[] = {KG_I64, KG_I16, KG_I8, KG_U8, KG_BOOL};
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) line(b, KG_I32, lengths[i], 63, "probs", KG_F32);
     line(b, KG_I32, 0, 63, "logits", KG_F32);
@@ -79,6 +79,9 @@ static void quick(kg_cases *b) {
     line(b, KG_I32, 32771, 1000, "probs", KG_F32)->args[PROBS].fill = KG_UNIFORM(0, 0.02);
     c = line(b, KG_I32, 8209, 1000, "probs", KG_F32);
     c->args[INPUT].fill = c->args[OTHER].fill = KG_INTEGERS(0, 1000);
+    c = line(b, KG_I32, 515, 31, "probs", KG_F32);
+    c->args[INPUT].fill = (kg_fill){KG_FILL_CONST, 5003, 0};  // trials, many of them
+    c->args[OTHER].fill = (kg_fill){KG_FILL_CONST, 8191, 0};
     // The same values in both calls.
     c = line(b, KG_I32, 8209, 31, "probs", KG_F32);
     c->args[INPUT].fill = c->args[OTHER].fill = (kg_fill){KG_FILL_CONST, 31, 0};

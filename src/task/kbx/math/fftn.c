@@ -103,6 +103,10 @@ static void quick(kg_cases *b) {
     static const int64_t lengths[] = {3, 1, 2, 17, 64, 100, 1024, 1031};
     static const kg_dtype others[] = {KG_C64, KG_F64, KG_C128, KG_I32, KG_I64, KG_U8, KG_BOOL};
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) add(b, kg_tensor_contiguous(KG_F32, 1, &lengths[i]));
+    add(b, OF(KG_F64, 100))->args[INPUT].fill = KG_WIDE_INTEGERS;
+    add(b, OF(KG_C128, 60))->args[INPUT].fill = KG_WIDE_INTEGERS;
+    add(b, F32(5000));  // 2^3 5^4
+    add(b, F32(2, 4500));
     add(b, kg_tensor_contiguous(KG_F32, 0, NULL));
     add(b, F32(33, 65));
     add(b, F32(3, 4, 5, 6));

@@ -66,6 +66,7 @@ static void quick(kg_cases *b) {
     along(b, F32(9, 33), 0)->args[INPUT].fill = infinities;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         along(b, kg_tensor_contiguous(others[i], KG_SHAPE(17, 1027)), 1);
+    along(b, kg_tensor_contiguous(KG_F64, KG_SHAPE(5, 131)), 1)->args[INPUT].fill = KG_WIDE_INTEGERS;
     cast(b, KG_F32, KG_F64, 1);
     cast(b, KG_F16, KG_F32, 1);
     cast(b, KG_I32, KG_F32, 0);

@@ -60,6 +60,7 @@ static void quick(kg_cases *b) {
     kg_set_tensor(over(b, add(b, F32(9, 43)), KG_INTS(0)), b->task, "out", KG_F32, KG_SHAPE(43), KG_NORMAL(0, 1));
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         over(b, add(b, kg_tensor_contiguous(others[i], KG_SHAPE(17, 1027))), KG_INTS(1));
+    over(b, add(b, kg_tensor_contiguous(KG_F64, KG_SHAPE(5, 131))), KG_INTS(1))->args[INPUT].fill = KG_WIDE_INTEGERS;
     // One special value a row, none so large that its square overflows in float32.
     over(b, add(b, kg_tensor_contiguous(KG_F16, KG_SHAPE(65, 8))), KG_INTS(1))->args[INPUT].fill = KG_SPECIALS(0.5, 1);
     corrected(b, over(b, add(b, F32(9, 3)), KG_INTS(1)), 5);  // infinity: no degrees of freedom are left

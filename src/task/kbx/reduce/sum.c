@@ -58,6 +58,7 @@ static void quick(kg_cases *b) {
     add_int(b, F32(300, 2), 1)->args[INPUT].fill = KG_SPECIALS(0.5, 1);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         add_int(b, kg_tensor_contiguous(others[i], KG_SHAPE(17, 1027)), 1);
+    add_int(b, kg_tensor_contiguous(KG_F64, KG_SHAPE(5, 131)), 1)->args[INPUT].fill = KG_WIDE_INTEGERS;
     // Sums that neither float32 nor int32 holds.
     add_int(b, kg_tensor_contiguous(KG_I32, KG_SHAPE(5, 131)), 1)->args[INPUT].fill = KG_BEYOND_FLOAT;
     add_int(b, kg_tensor_contiguous(KG_I64, KG_SHAPE(5, 131)), 1)->args[INPUT].fill = KG_BEYOND_FLOAT;

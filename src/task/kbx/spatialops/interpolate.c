@@ -113,6 +113,10 @@ static void quick(kg_cases *b) {
         sized(b, OF(others[i], 2, 3, 9, 11), "bilinear", KG_INTS(18, 7));
         sized(b, OF(others[i], 2, 3, 9, 11), "bicubic", KG_INTS(18, 7));
     }
+    sized(b, OF(KG_F64, 1, 2, 9, 11), "bilinear", KG_INTS(18, 7))->args[INPUT].fill = KG_WIDE_INTEGERS;
+    sized(b, F32(1, 1, 2, 5003), "bilinear", KG_INTS(3, 4500));
+    sized(b, F32(1, 1, 2, 5003), "area", KG_INTS(1, 1));
+    sized(b, F32(1, 1, 5003, 2), "nearest", KG_INTS(5003, 3));
     sized(b, OF(KG_F16, 2, 3, 9, 11), "nearest", KG_INTS(18, 7));
     sized(b, OF(KG_F16, 2, 3, 33, 41), "area", KG_INTS(3, 2));
     sized(b, F32(1, 3, 40, 40), "nearest", KG_INTS(57, 33))->args[INPUT].fill = KG_SPECIALS(0, 1);
