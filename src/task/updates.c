@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/parallel.h"
+#include "oracle/reduce.h"
 
 #define WORTH_THREADS 4e6  // products
 
@@ -56,15 +57,18 @@ static int row_range(size_t first, size_t last, void *ctx) {
     kg_update_row *r = j->r;
     for (size_t k = first; k < last; k++) r->index[k] = j->row * out.shape[1] + (int64_t)k;
     kg_ref part = {0, last - first, r->index + first, r->value + first, r->local + first, r->acc + first};
+    const bool half = kg_is_half(out.dtype);
     kg_matmul_ref(&u->a, &u->b, &out, &part);
     for (size_t k = first; k < last; k++) {
         const int64_t at = j->row * u->c.desc.stride[0] + (int64_t)k * u->c.desc.stride[1];
         const double product = u->alpha * r->value[k], addend = u->beta * kg_at_offset(&u->c, at);
         r->product[k] = product;
         r->value[k] = product + addend;
-        // Each part may be rounded before they are added: to scale it, and to store it.
-        r->local[k] = fabs(u->alpha) * r->local[k] + 2 * fabs(product) + 2 * fabs(addend);
-        r->acc[k] = fabs(u->alpha) * r->acc[k] + fabs(product) + fabs(addend);
+        // Each part may be rounded before they are added: to scale it, and to store it. Not as tf32, which only the
+        // product may be.
+        const double rounded = 2 * fabs(product) + 2 * fabs(addend);
+        r->local[k] = fabs(u->alpha) * r->local[k] + (half ? rounded : 0);
+        r->acc[k] = fabs(u->alpha) * r->acc[k] + rounded;
     }
     return 0;
 }

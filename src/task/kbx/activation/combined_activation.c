@@ -117,13 +117,14 @@ static int oracle(const kg_call *call, kg_ref *ref) {
         const double z = ref->value[k], s = kg_sigmoid(z), f = tanh(s), slope = 2 * (1 - f * f) * s * (1 - s);
         const double scale = kg_at(&w2, ref->index[k]), shift = kg_at(&bias, ref->index[k]), y = f * scale + shift;
         if (!isfinite(y) || !isfinite(z)) {
-            kg_ref_put(ref, k, false, y, isfinite(y) ? KG_LAMBDA * (fabs(f * scale) + fabs(shift)) : 0, 0, 0);
+            kg_ref_put(ref, k, half, y, isfinite(y) ? KG_LAMBDA * (fabs(f * scale) + fabs(shift)) : 0, 0, 0);
             continue;
         }
         // Where steps are stored in half precision: z, sigmoid, tanh, the product, the sum.
         const double stored = fabs(scale) * (slope * (fabs(z) + ref->local[k]) + 2 * s + 2 * f) + fabs(shift);
         const double arithmetic = KG_LAMBDA * (fabs(scale) * (slope * fabs(z) + s + f) + fabs(shift));
-        kg_ref_put(ref, k, half, y, arithmetic + (half ? 0 : fabs(scale) * slope * ref->local[k]), half ? stored : 0,
+        // Only the product may be tf32's: the rest is charged at float32.
+        kg_ref_put(ref, k, true, y, arithmetic, half ? stored : fabs(scale) * slope * ref->local[k],
                    fabs(scale) * slope * ref->acc[k]);
     }
     return 0;

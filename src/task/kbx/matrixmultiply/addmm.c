@@ -2,6 +2,7 @@
 //
 // beta * input + alpha * (mat1 @ mat2); input broadcasts to the product's shape. With beta 0 input is not looked at: a
 // NaN in it does not show.
+#include "oracle/reduce.h"
 #include "task/products.h"
 
 static const kg_param params[] = {
@@ -108,13 +109,16 @@ static int oracle(const kg_call *call, kg_ref *ref) {
     const kg_view a = kg_call_view(call, "mat1"), b = kg_call_view(call, "mat2"), given = kg_call_view(call, "input");
     const kg_view input = kg_view_expand(&given, out);
     const double beta = kg_call_arg(call, "beta")->f, alpha = kg_call_arg(call, "alpha")->f;
+    const bool half = kg_is_half(out->dtype);
     kg_matmul_ref(&a, &b, out, ref);
     for (size_t k = 0; k < ref->n; k++) {
         const double addend = beta == 0 ? 0 : beta * kg_at(&input, ref->index[k]), product = alpha * ref->value[k];
         ref->value[k] = product + addend;
-        // Each part may be rounded before they are added: to scale it, and to store it.
-        ref->local[k] = fabs(alpha) * ref->local[k] + 2 * fabs(product) + 2 * fabs(addend);
-        ref->acc[k] = fabs(alpha) * ref->acc[k] + fabs(product) + kg_start_acc(addend, a.desc.shape[1]);
+        // Each part may be rounded before they are added: to scale it, and to store it. Not as tf32, which only the
+        // product may be.
+        const double rounded = 2 * fabs(product) + 2 * fabs(addend);
+        ref->local[k] = fabs(alpha) * ref->local[k] + (half ? rounded : 0);
+        ref->acc[k] = fabs(alpha) * ref->acc[k] + rounded + kg_start_acc(addend, a.desc.shape[1]);
     }
     return 0;
 }

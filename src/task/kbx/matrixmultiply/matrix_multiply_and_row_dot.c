@@ -43,7 +43,7 @@ static void quick(kg_cases *b) {
                    kg_tensor_stepped(t, KG_SHAPE(5, 20), 3), KG_NORMAL(1, 4));
     add(b, DENSE(4, 64), DENSE(64, 40), 1, 1)->args[A].fill = KG_OUTLIERS(0, 1);
     add(b, DENSE(2, 5003), DENSE(5003, 2), 1, 1);
-    add(b, DENSE(2, 3), DENSE(3, 4099), 1, 1);
+    add(b, DENSE(2, 3), DENSE(3, 5003), 1, 1);
     for (int i = A; i <= C; i += i == B ? C - B : 1) {
         t = KG_F32;
         add(b, DENSE(3, 5), DENSE(5, 7), 1, 0.5)->args[i].fill = (kg_fill){KG_FILL_CONST, NAN, 0};

@@ -134,8 +134,9 @@ static void element(const rows *r, int64_t i, int64_t j, kg_ref *ref, size_t k) 
     kg_update_put(ref, k, half, &sum, shared2, fabs(product) + 2 * sqrt(stored2), acc2);
     const double scaled = alpha * ref->value[k], addend = beta * p->value[j];
     ref->value[k] = scaled + addend;
-    ref->local[k] = fabs(alpha) * ref->local[k] + 2 * fabs(scaled) + 2 * fabs(addend) + fabs(beta) * p->local[j];
-    ref->acc[k] = fabs(alpha) * ref->acc[k] + fabs(scaled) + fabs(addend) + fabs(beta) * p->acc[j];
+    const double rounded = 2 * fabs(scaled) + 2 * fabs(addend);  // not as tf32
+    ref->local[k] = fabs(alpha) * ref->local[k] + (half ? rounded : 0) + fabs(beta) * p->local[j];
+    ref->acc[k] = fabs(alpha) * ref->acc[k] + rounded + fabs(beta) * p->acc[j];
 }
 
 static int oracle(const kg_call *call, kg_ref *ref) {

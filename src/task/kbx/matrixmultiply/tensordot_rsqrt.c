@@ -7,6 +7,7 @@
 //
 // Bounds: s is a product (src/oracle/product.c). An error e of it moves 1 / sqrt(s) by e / (2 s^1.5) to first order,
 // and honest kernels may give NaN or a wild number where e reaches s: cases keep s well away from 0.
+#include "oracle/reduce.h"
 #include "task/products.h"
 
 static const kg_param params[] = {{.name = "a", .kind = KG_P_TENSOR},
@@ -199,6 +200,7 @@ static kg_lanes contract(const contraction *x, int64_t index) {
 
 static int oracle(const kg_call *call, kg_ref *ref) {
     contraction x = {.a = kg_call_view(call, "a"), .b = kg_call_view(call, "b"), .columns = 1};
+    const bool half = kg_is_half(call->c->outs[0].dtype);
     meet(call->c, &x.m);
     x.terms = (int64_t)terms(call->c);
     for (int d = 0; d < x.b.desc.ndim; d++)
@@ -208,8 +210,9 @@ static int oracle(const kg_call *call, kg_ref *ref) {
         const double s = kg_lanes_value(&l, 0), y = 1 / sqrt(s);
         const bool finite = isfinite(y) && isfinite(s) && s > 0;
         ref->value[k] = y;
-        ref->local[k] = finite ? y / (2 * s) * (kg_lanes_local(&l, 0) + s) + KG_LAMBDA * y : 0;
-        ref->acc[k] = finite ? y / (2 * s) * kg_lanes_acc(&l, 0) : 0;
+        // Only the product may be tf32's; in half precision s may be stored and its root be good to two units.
+        ref->local[k] = finite ? y / (2 * s) * kg_lanes_local(&l, 0) + (half ? 2.5 * y : 0) : 0;
+        ref->acc[k] = finite ? y / (2 * s) * (kg_lanes_acc(&l, 0) + s) + KG_LAMBDA * y : 0;
     }
     return 0;
 }

@@ -3,6 +3,7 @@
 // beta * (alpha * (tril(A) @ B)). What stands above A's diagonal does not count, NaN and all.
 //
 // Bounds: a product of as many terms as the row has at or left of the diagonal (src/oracle/product.c), scaled twice.
+#include "oracle/reduce.h"
 #include "task/products.h"
 
 static const kg_param params[] = {{.name = "A", .kind = KG_P_TENSOR},
@@ -36,6 +37,7 @@ static void quick(kg_cases *b) {
     add(b, DENSE(17, 17), DENSE(17, 20), 1.25, 0);
     add(b, DENSE(17, 17), DENSE(17, 1), 1, 1);
     add(b, DENSE(130, 130), DENSE(130, 66), 0.5, 0.5);
+    add(b, DENSE(600, 600), DENSE(600, 2), 0.5, 0.5);  // rows long enough to tell half precision from tf32
     add(b, DENSE(2, 2), DENSE(2, 4099), 0.5, 0.5);
     add(b, TURNED(31, 31), TURNED(31, 20), 0.5, 0.5);
     add(b, kg_tensor_stepped(t, KG_SHAPE(21, 21), 2), kg_tensor_stepped(t, KG_SHAPE(21, 9), 3), 0.5, 0.5);
@@ -96,6 +98,7 @@ static int oracle(const kg_call *call, kg_ref *ref) {
     const kg_view a = kg_call_view(call, "A"), b = kg_call_view(call, "B");
     const int64_t columns = b.desc.shape[1];
     const double alpha = call->c->args[ALPHA].f, beta = call->c->args[BETA].f;
+    const bool half = kg_is_half(call->c->outs[0].dtype);
     for (size_t k = 0; k < ref->n;) {
         const int64_t row = ref->index[k] / columns;
         size_t n = 1;
@@ -107,9 +110,9 @@ static int oracle(const kg_call *call, kg_ref *ref) {
         for (; n > 0; n--, k++) {
             const double v = alpha * ref->value[k], size = fabs(alpha * beta);
             ref->value[k] = beta * v;
-            // Two scalings may round, and storing between them.
-            ref->local[k] = size * ref->local[k] + 4 * fabs(beta * v);
-            ref->acc[k] = size * ref->acc[k] + 2 * fabs(beta * v);
+            // Two scalings may round, and storing between them; not as tf32, which only the product may be.
+            ref->local[k] = size * ref->local[k] + (half ? 4 * fabs(beta * v) : 0);
+            ref->acc[k] = size * ref->acc[k] + 4 * fabs(beta * v);
         }
     }
     return 0;
