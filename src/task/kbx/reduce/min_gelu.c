@@ -64,6 +64,9 @@ static void quick(kg_cases *b) {
     by_tanh(b, of(flat(b, F32(17)), LEFT));
     of(add(b, F32(129, 4), 1), KG_UNIFORM(-20, -4));
     of(add(b, F32(129, 9), 0), KG_OUTLIERS(0, 1));
+    // A sixth of the minima lie past 4096.
+    of(add(b, F32(33, 5003), 1), RIGHT);
+    of(add(b, F32(5003, 33), 0), RIGHT);
     of(add(b, F32(33, 9), 1), NAN_IN);
     of(flat(b, F32(33, 9)), NAN_IN);
     add(b, kg_tensor_transposed(KG_F32, KG_SHAPE(33, 65), 0, 1), 1);

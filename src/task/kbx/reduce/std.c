@@ -51,6 +51,7 @@ static void quick(kg_cases *b) {
     over(b, add(b, F32(1031, 5)), KG_INTS(1));
     over(b, add(b, F32(7, 9, 301)), KG_INTS(1));
     over(b, add(b, F32(5, 4099)), KG_INTS(0));
+    over(b, add(b, F32(5003, 3)), KG_INTS(0));
     over(b, add(b, kg_tensor_transposed(KG_F32, KG_SHAPE(33, 65), 0, 1)), KG_INTS(1));
     over(b, add(b, F32(17, 1000)), KG_INTS(1))->args[INPUT].fill = KG_NORMAL(1000, 1);
     over(b, add(b, F32(17, 1000)), KG_INTS(1))->args[INPUT].fill = KG_NORMAL(10000, 1);

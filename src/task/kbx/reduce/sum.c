@@ -52,6 +52,7 @@ static void quick(kg_cases *b) {
     add_int(b, F32(1031, 5), 1);
     add_int(b, F32(7, 9, 301), 1);
     add_int(b, F32(5, 4099), 0);
+    add_int(b, F32(5003, 3), 0);
     add_int(b, kg_tensor_transposed(KG_F32, KG_SHAPE(33, 65), 0, 1), 1);
     add_int(b, kg_tensor_stepped(KG_F32, KG_SHAPE(9, 257), 3), -1);
     add_int(b, F32(64, 33), 1)->args[INPUT].fill = KG_OUTLIERS(0.5, 1);

@@ -43,6 +43,11 @@ static void quick(kg_cases *b) {
         for (int p = 0; p < 3; p++)
             for (int align = 0; align < 2; align++)
                 kg_grid_set(b, add(b, F32(3, 2, 7, 12), 9, 10), modes[m], paddings[p], align);
+    add(b, OF(KG_F64, 1, 2, 7, 9), 5, 6)->args[INPUT].fill = KG_WIDE_INTEGERS;
+    add(b, F32(2, 1, 2, 5003), 9, 11);
+    add(b, F32(2, 1, 5003, 2), 9, 11);
+    add(b, F32(1, 1, 3, 5), 1, 4099);
+    add(b, F32(1, 1, 3, 5), 4099, 1);
     add(b, F32(1, 1, 1, 1), 1, 1);
     kg_grid_set(b, add(b, F32(3, 2, 5, 6), 1, 7), modes[0], paddings[1], true);  // one row: its coordinate is 0
     kg_grid_set(b, add(b, F32(3, 2, 5, 6), 7, 1), modes[0], paddings[1], false);
