@@ -1,7 +1,7 @@
 // det(A, *, out=None) -> Tensor
 //
 // torch.linalg.det: A is (*, n, n), the result (*), 1 where n is 0. Singular matrices have the determinant 0, within
-// what rounding may make of it. Cases and bound: src/task/determinants.h.
+// what rounding may make of it, those that hold a NaN have NaN. Cases and bound: src/task/determinants.h.
 #include "task/determinants.h"
 
 static const kg_param params[] = {

@@ -3,7 +3,8 @@
 // The public benchmark's signature leaves out the name and the default of `left`: torch.linalg.solve's. A is (*, n, n);
 // B is (*, n, k), or a vector (n,) or a batch of vectors (*, n), which is what PyTorch takes it for where its shape is
 // A's without the last dimension. Batch dimensions broadcast. left=False solves X A = B, of B (*, k, n), and takes no
-// vectors. Singular matrices, which PyTorch refuses, are no cases.
+// vectors. Singular matrices, which PyTorch refuses, are no cases. NaN in A, or in a column of B, reaches the whole of
+// what is computed from it.
 //
 // Bound: src/oracle/matrices.h. Cyclic matrices have small leading pivots: elimination without pivoting fails there.
 #include "task/solves.h"
