@@ -4,23 +4,33 @@
   bench_mutation.py                         every kernel of examples/kbx and examples/gap22, quick cases
   bench_mutation.py --per-category 0        every mutant there is, not two a kernel and category
   bench_mutation.py --full                  those that quick cases let pass, on the full cases too
-  bench_mutation.py --only softmax,relu     these tasks
+  bench_mutation.py --only softmax,relu     these tasks; --category race: these mistakes; --no-usual-check: kgate alone
   bench_mutation.py --list                  the mutants' numbers, without judging
 
-Writes OUT/mutants.jsonl (a candidate a line), OUT/records.jsonl, OUT/survivors.txt and a table. A mutant that does not
-compile, or that kgate's record cannot tell from the kernel it was made of (listed in equivalent.txt with the reason),
-counts for neither side. Exits 1 when a mutant survives that is not listed there.
+Writes OUT/mutants.jsonl (a candidate a line), OUT/records.jsonl, OUT/survivors.txt and a table. OUT/asked.jsonl keeps
+what was asked already: an interrupted run goes on there.
+
+What is no mistake counts for neither side: a mutant that does not compile, one of which the compiler makes the honest
+kernel's own machine code (a loop of one turn, a branch never built: Papadakis et al., ICSE 2015), and one that
+equivalent.txt lists with the reason. A 32-bit counter goes wrong only where its own loop takes more than 2^31 turns:
+--full runs the cases of that size that tasks have, and a counter that no case takes so far is in a column of its own,
+neither caught nor excused. Every other survivor is run beside its honest kernel on all cases (mutant_differs),
+so that survivors.txt says whether a case is missing (nothing tells them apart) or the bound covers the difference.
+Exits 1 when a mutant survives for which none of this holds.
 """
 import argparse
 import fnmatch
 import glob
+import hashlib
 import json
+import math
 import os
 import random
 import re
 import subprocess
 import sys
-import threading
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from collections import defaultdict
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -30,6 +40,8 @@ from c_text import Source  # noqa: E402
 from operators import OPERATORS  # noqa: E402
 
 CAUGHT = ("incorrect", "broken", "tampered")
+NARROW = "32-bit index"
+CANDIDATE = ("task", "code", "language", "method", "round")
 
 
 def kernels(only):
@@ -38,14 +50,16 @@ def kernels(only):
         said = re.search(r"kgate: task=(\S+)", text)
         task = said.group(1) if said else os.path.basename(path)[:-2]
         if not only or task in only:
-            yield task, text
+            yield task, text, os.path.basename(os.path.dirname(path))
 
 
-def mutants(only, per_category):
+def mutants(only, categories, per_category):
     """Candidates as kgate's lists have them; method: the category, round: what was changed."""
-    for task, text in kernels(only):
-        source = Source(text)
+    for task, text, folder in kernels(only):
+        source = Source(text, task, folder)
         for category, operator in OPERATORS:
+            if categories and category not in categories:
+                continue
             seen, found = {text}, []
             for what, line, changed in operator(source):
                 if changed not in seen:
@@ -54,7 +68,8 @@ def mutants(only, per_category):
             if per_category and len(found) > per_category:
                 found = random.Random("%s %s" % (task, category)).sample(found, per_category)
             for what, line, changed in found:
-                yield {"task": task, "code": changed, "language": "c", "method": category, "round": "line %d: %s" % (line, what)}
+                yield {"task": task, "code": changed, "language": "c", "method": category, "round": "line %d: %s" % (line, what),
+                       "honest": text}
 
 
 def known_equivalents():
@@ -73,32 +88,68 @@ def why_equivalent(known, mutant):
     return None
 
 
-def judge(kgate, listed, cases, jobs):
-    """Records of the mutants, in their order; several kgates side by side, each on a share."""
-    shares = [listed[i::jobs] for i in range(jobs)]
-    running = []
-    for share in shares:
-        p = subprocess.Popen([kgate, "run", "--no-db", "--device", "cpu", "--check-only", "--cases", cases, "--seed", "1", "--timeout", "10",
-                              "--format", "jsonl", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        running.append(p)
-    results = [None] * jobs
+class Asked:
+    """What programs said about mutants: asked `jobs` at a time, and kept in a file, so that an interrupted run goes on and
+    a second one asks about what is new."""
+    BATCH = 20
 
-    def feed(i):
-        results[i] = running[i].communicate("".join(json.dumps(m) + "\n" for m in shares[i]))[0]
+    def __init__(self, folder, jobs):
+        self.jobs, self.path, self.answers = jobs, os.path.join(folder, "asked.jsonl"), {}
+        for line in open(self.path) if os.path.exists(self.path) else ():
+            if line.endswith("}\n"):  # else the run ended while it wrote
+                self.answers.update(json.loads(line))
 
-    threads = [threading.Thread(target=feed, args=(i,)) for i in range(jobs)]
-    [t.start() for t in threads]
-    [t.join() for t in threads]
-    records = [None] * len(listed)
-    for i in range(jobs):
-        for k, line in enumerate(results[i].splitlines()):
-            records[i + k * jobs] = json.loads(line)
-    return records
+    def answer(self, program, keys, listed, ask, *options, jobs=None):
+        """ask(program, text, *options) for batches of lines with these keys; the answers in the order of `listed`."""
+        stat = os.stat(program)
+        lines = [json.dumps({k: m[k] for k in keys}) + "\n" for m in listed]
+        names = [hashlib.sha256(repr((program, stat.st_mtime_ns, options, line)).encode()).hexdigest() for line in lines]
+        new = [i for i, name in enumerate(names) if name not in self.answers]
+        batches = [new[k:k + self.BATCH] for k in range(0, len(new), self.BATCH)]
+        with ThreadPoolExecutor(jobs or self.jobs) as pool, open(self.path, "a") as f:
+            for batch, said in zip(batches, pool.map(lambda b: ask(program, "".join(lines[i] for i in b), *options), batches)):
+                fresh = {names[i]: s for i, s in zip(batch, said)}
+                self.answers.update(fresh)
+                f.write("".join(json.dumps({k: v}) + "\n" for k, v in fresh.items()))
+                f.flush()
+        return [self.answers.get(name) for name in names]
 
 
-def usual(program, path):
-    done = subprocess.run([program, path], stdout=subprocess.PIPE, text=True)
-    return [line.split()[1] for line in done.stdout.splitlines()]
+def verdicts(kgate, text, *options):
+    done = subprocess.run([kgate, "run", "--no-db", "--device", "cpu", "--check-only", "--seed", "1", "--format", "jsonl", *options, "-"],
+                          input=text, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    records = [json.loads(line) for line in done.stdout.splitlines()]
+    return [{k: r.get(k) for k in ("task", "verdict", "class", "error", "correctness")} for r in records]
+
+
+def said(program, text):
+    """What usual_check or mutant_differs writes about each mutant."""
+    with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as f:
+        f.write(text)
+        f.flush()
+        done = subprocess.run([program, f.name], stdout=subprocess.PIPE, text=True, errors="replace")
+    return [line.split(" ", 1)[1].strip() for line in done.stdout.splitlines()]
+
+
+def machine_code(text):
+    """What the compiler makes of a kernel, without names of files in it; None: it does not compile."""
+    with tempfile.TemporaryDirectory() as d:
+        done = subprocess.run(["cc", "-std=gnu17", "-O2", "-w", "-fopenmp", "-c", "-I" + os.path.join(ROOT, "include"), "-x", "c", "-",
+                               "-o", "k.o"], input=text, text=True, cwd=d, stderr=subprocess.DEVNULL)
+        if done.returncode:
+            return None
+        subprocess.run(["strip", "--strip-unneeded", "k.o"], cwd=d)
+        return hashlib.sha256(open(os.path.join(d, "k.o"), "rb").read()).digest()
+
+
+def past_32_bits(kgate, task):
+    """The task has a full case of a tensor of more than 2^31 elements."""
+    done = subprocess.run([kgate, "task", "show", task, "--format", "json"], stdout=subprocess.PIPE, text=True)
+    for name in json.loads(done.stdout)["cases"]["full"]:
+        for shape in re.findall(r"\[([\d,]+)\]", name):
+            if math.prod(int(n) for n in shape.split(",") if n) > 2**31:
+                return True
+    return False
 
 
 def not_built(record):
@@ -106,68 +157,123 @@ def not_built(record):
 
 
 def table(rows):
-    print("%-32s %8s %8s %11s %9s %9s %11s" % ("mistake", "mutants", "caught", "equivalent", "missed", "caught %", "usual check"))
+    line = "%-30s %8s %8s %11s %10s %8s %9s %12s"
+    print(line % ("mistake", "mutants", "caught", "equivalent", "past 2^31", "missed", "caught %", "usual check"))
     total = defaultdict(int)
-    for category, r in rows.items():
+    for r in rows.values():
         for k, v in r.items():
             total[k] += v
     for category, r in list(rows.items()) + [("all", total)]:
-        real = r["mutants"] - r["equivalent"]
-        usual_part = "%9.1f %%" % (100.0 * r["usual"] / r["usual_of"]) if r["usual_of"] else "-"
-        print("%-32s %8d %8d %11d %9d %7.1f %% %11s" % (category, r["mutants"], r["caught"], r["equivalent"], r["missed"],
-                                                        100.0 * r["caught"] / real if real else 100, usual_part))
+        real = r["caught"] + r["missed"]
+        print(line % (category, r["mutants"], r["caught"], r["equivalent"], r["past"], r["missed"],
+                      "%.1f %%" % (100.0 * r["caught"] / real) if real else "-",
+                      "%.1f %%" % (100.0 * r["usual"] / r["usual_of"]) if r["usual_of"] else "-"))
 
 
-def main():
+def options():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--kgate", default=os.path.join(ROOT, "build", "kgate"))
     p.add_argument("--usual-check", default=os.path.join(ROOT, "build", "usual_check"))
+    p.add_argument("--mutant-differs", default=os.path.join(ROOT, "build", "mutant_differs"))
+    p.add_argument("--no-usual-check", action="store_true")
     p.add_argument("--out", default=os.path.join(ROOT, "build", "mutation"))
     p.add_argument("--only", default="", help="task names, separated by commas")
+    p.add_argument("--category", default="", help="kinds of mistakes, separated by commas")
     p.add_argument("--per-category", type=int, default=2, help="mutants of a kernel and category (2; 0: all)")
     p.add_argument("--full", action="store_true")
     p.add_argument("--list", action="store_true")
     p.add_argument("-j", "--jobs", type=int, default=os.cpu_count() or 1)
-    o = p.parse_args()
+    return p.parse_args()
+
+
+def some(text):
+    return set(filter(None, text.split(",")))
+
+
+def judged_on_full_cases(o, asked, listed, records, survivors):
+    """Those once more. Narrow counters meet the cases past 2^31 elements, where a task has one."""
+    narrow = [i for i in survivors if listed[i]["method"] == NARROW]
+    large = {task: past_32_bits(o.kgate, task) for task in {listed[i]["task"] for i in narrow}}
+    meet = [i for i in narrow if large[listed[i]["task"]]]
+    for chosen, jobs, how in (([i for i in survivors if listed[i]["method"] != NARROW], o.jobs, ("--scope", "small", "--timeout", "60")),
+                              (meet, 1, ("--timeout", "600"))):
+        again = asked.answer(o.kgate, CANDIDATE, [listed[i] for i in chosen], verdicts, "--cases", "full", *how, jobs=jobs)
+        for i, r in zip(chosen, again):
+            records[i] = r
+
+
+def same_programs(listed, survivors, jobs):
+    """Survivors of which the compiler makes what it makes of the honest kernel."""
+    with ThreadPoolExecutor(jobs) as pool:
+        texts = sorted({listed[i]["honest"] for i in survivors})
+        honest = dict(zip(texts, pool.map(machine_code, texts)))
+        codes = pool.map(machine_code, [listed[i]["code"] for i in survivors])
+        return {i for i, code in zip(survivors, codes) if code and code == honest[listed[i]["honest"]]}
+
+
+def is_caught(record):
+    return bool(record) and record["verdict"] in CAUGHT
+
+
+def outcomes(o, asked, listed):
+    """(records, what became of each mutant, why it is equivalent where it is)"""
+    records = asked.answer(o.kgate, CANDIDATE, listed, verdicts, "--cases", "quick", "--timeout", "10")
+    survivors = [i for i, r in enumerate(records) if not is_caught(r)]
+    same, known = same_programs(listed, survivors, o.jobs), known_equivalents()
+    why = {i: why_equivalent(known, listed[i]) for i in survivors}
+    open_ones = [i for i in survivors if i not in same and not why[i]]
+    if o.full:
+        judged_on_full_cases(o, asked, listed, records, open_ones)
+    outcome = {}
+    for i, r in enumerate(records):
+        outcome[i] = ("not built" if not_built(r) else "caught" if is_caught(r) else "same" if i in same
+                      else "equivalent" if why[i] else "past" if listed[i]["method"] == NARROW else "missed")
+    return records, outcome, why
+
+
+def worst_ratio(record):
+    worst = (((record or {}).get("correctness") or {}).get("worst") or {}).get("error_over_bound")
+    return "" if worst is None else "; error at most %.3g of the bound" % worst
+
+
+def main():
+    o = options()
     os.makedirs(o.out, exist_ok=True)
-    listed = list(mutants(set(filter(None, o.only.split(","))), o.per_category))
+    listed = list(mutants(some(o.only), some(o.category), o.per_category))
     path = os.path.join(o.out, "mutants.jsonl")
     with open(path, "w") as f:
-        f.writelines(json.dumps(m) + "\n" for m in listed)
+        f.writelines(json.dumps({k: m[k] for k in CANDIDATE}) + "\n" for m in listed)
     print("%d mutants of %d kernels in %s" % (len(listed), len({m["task"] for m in listed}), path), file=sys.stderr)
     if o.list:
         return 0
-    records = judge(o.kgate, listed, "quick", o.jobs)
-    if o.full:
-        left = [i for i, r in enumerate(records) if r and r["verdict"] == "right"]
-        for i, r in zip(left, judge(o.kgate, [listed[i] for i in left], "full", o.jobs)):
-            records[i] = r
+    asked = Asked(o.out, o.jobs)
+    records, outcome, why = outcomes(o, asked, listed)
+
+    def ask(program, keys, *wanted):
+        chosen = [i for i in outcome if outcome[i] in wanted and os.path.exists(program)]
+        return dict(zip(chosen, asked.answer(program, keys, [listed[i] for i in chosen], said))) if chosen else {}
+
+    differs = ask(o.mutant_differs, ("task", "code", "honest"), "missed")
+    others = {} if o.no_usual_check else ask(o.usual_check, ("task", "code"), "caught", "missed")
     with open(os.path.join(o.out, "records.jsonl"), "w") as f:
         f.writelines(json.dumps(r) + "\n" for r in records)
-    others = usual(o.usual_check, path) if os.path.exists(o.usual_check) else []
-    known, rows, survivors = known_equivalents(), defaultdict(lambda: defaultdict(int)), []
-    for i, (m, r) in enumerate(zip(listed, records)):
-        row = rows[m["method"]]
-        if not_built(r):
-            continue
-        row["mutants"] += 1
-        caught = r is not None and r["verdict"] in CAUGHT
-        row["caught"] += caught
-        why = None if caught else why_equivalent(known, m)
-        row["equivalent"] += why is not None
-        if not caught:
-            survivors.append((i, m, r, why))
-            row["missed"] += why is None
-        if i < len(others) and others[i] in ("passed", "caught") and why is None:
-            row["usual_of"] += 1
-            row["usual"] += others[i] == "caught"
     with open(os.path.join(o.out, "survivors.txt"), "w") as f:
-        for i, m, r, why in survivors:
-            f.write("%d | %s | %s | %s | %s\n" % (i, m["task"], m["method"], m["round"], why or (r or {}).get("verdict")))
+        for i, m in enumerate(listed):
+            if outcome[i] in ("equivalent", "past", "missed"):
+                told = why[i] or differs.get(i, "") + worst_ratio(records[i])
+                f.write("%s | %s | %s | %s | %s\n" % (m["task"], m["method"], m["round"], outcome[i], told))
+    rows = defaultdict(lambda: defaultdict(int))
+    for i, m in enumerate(listed):
+        row = rows[m["method"]]
+        row[outcome[i]] += 1
+        row["mutants"] += outcome[i] not in ("not built", "same")
+        row["usual_of"] += others.get(i) in ("passed", "caught")
+        row["usual"] += others.get(i) == "caught"
     table(rows)
-    missed = sum(why is None for _, _, _, why in survivors)
-    print("survivors: %s (%d not explained)" % (os.path.join(o.out, "survivors.txt"), missed))
-    return 1 if missed else 0
+    ends = list(outcome.values())
+    print("no mistake at all: %d that do not compile, %d of the honest kernel's own machine code" % (ends.count("not built"), ends.count("same")))
+    print("survivors: %s (%d missed)" % (os.path.join(o.out, "survivors.txt"), ends.count("missed")))
+    return 1 if ends.count("missed") else 0
 
 
 if __name__ == "__main__":

@@ -19,8 +19,8 @@ class Token:
 class Source:
     """A kernel's text, its tokens without comments and directives, and where brackets meet."""
 
-    def __init__(self, text):
-        self.text = text
+    def __init__(self, text, task="", folder=""):
+        self.text, self.task, self.folder = text, task, folder
         self.tokens = [Token(m.lastgroup, m.group(), m.start()) for m in TOKEN.finditer(text)
                        if m.lastgroup not in ("comment", "directive")]
         self.partner = {}
@@ -38,6 +38,11 @@ class Source:
     def span(self, first, last):
         """Text of tokens first to last, both included."""
         return self.text[self.tokens[first].start:self.tokens[last].end]
+
+    def around(self, i):
+        """The operator i with its operands, as far as they are simple."""
+        first, last = self.operand_before(i), self.operand_after(i)
+        return self.span(i if first is None else first, i if last is None else last)
 
     def replaced(self, first, last, new):
         return self.text[:self.tokens[first].start] + new + self.text[self.tokens[last].end:]

@@ -52,6 +52,27 @@ def outputs(s):
     return [n for d, n in s.parameters() if d.startswith("DLTensor *")]
 
 
+def changed_outputs(s, what, value):
+    """The honest kernel, and then every number v of its floating and complex outputs replaced by `value`: whichever way
+    the kernel stores. `what`: C to stand before."""
+    return with_head(s, "#include <math.h>\n" + what + """
+static inline double other_value(double v) { return %s; }
+static void other_values(DLTensor *t) {
+    if (t->dtype.code != kDLFloat && t->dtype.code != kDLBfloat && t->dtype.code != kDLComplex) return;
+    for (int64_t i = 0; i < kg_elements(t); i++) {
+        const int64_t at = kg_element(t, i);
+        double re, im;
+        kg_get_complex_at(t, at, &re, &im);
+        if (t->dtype.code == kDLComplex) kg_put_complex_at(t, at, other_value(re), other_value(im));
+        else kg_put_at(t, at, other_value(re));
+    }
+}
+""" % value, wrapped(s, "    const int rc = CALL;\n" + "".join("    other_values(%s);\n" % o for o in outputs(s)) + "    return rc;"))
+
+
+# Loops over dimensions, over a pair of ints, over a filter's window or taps, over matrices of a batch are too short for it.
+SHORT = re.compile(r"ndim|->n\b|pairs|^\d+$|rank|kg_dim\((weight|w), -?[1-3]\)|kernel_size|nearest|\.to\b|^(matrices|count|sweeps?|steps)$")
+
 # ---- loops ------------------------------------------------------------------------------------------
 @mistake("off-by-one bound")
 def one_more_or_less(s):
@@ -74,24 +95,27 @@ def whole_vectors_only(s):
     loops = list(s.loops())
     for loop in loops:
         b = loop.bound()
-        if b and not any(o.encloses(loop) for o in loops):
+        if b and not SHORT.search(s.span(b[1], b[2])) and not any(o.encloses(loop) for o in loops):
             text = s.span(b[1], b[2])
             yield "bound rounded down to 4", s.line(b[1]), s.replaced(b[1], b[2], "(%s) / 4 * 4" % text)
             yield "bound rounded down to 32", s.line(b[1]), s.replaced(b[1], b[2], "(%s) / 32 * 32" % text)
 
 
-# Loops over dimensions, over a pair of ints, over a filter's window are too short for it.
-SHORT = re.compile(r"ndim|->n\b|pairs|^\d+$|rank|kg_dim\(weight, -?[1-3]\)")
+# Factorisations: their matrices are small.
+FACTORS = re.compile(r"solve|svd|eig|det(erminant)?_|^det$|^lu$|(^|_)qr(_|$)|cholesky|ldl|invert|inverse")
 
 
 @mistake("truncated loop")
 def stops_early(s):
+    """What a block of 1,024 threads leaves out of a line, a grid of four of them out of a whole tensor, and a warp out
+    of a matrix that is factored."""
     for loop in s.loops():
         b = loop.bound()
         if b and not SHORT.search(s.span(b[1], b[2])):
             text = s.span(b[1], b[2])
+            most = 32 if FACTORS.search(s.task) else 4096 if re.search(r"kg_elements|lines|rows", text) else 1024
             yield "seven eighths of it", s.line(b[1]), s.replaced(b[1], b[2], "(%s) - (%s) / 8" % (text, text))
-            yield "at most 4096", s.line(b[1]), s.replaced(b[1], b[2], "((%s) < 4096 ? (%s) : 4096)" % (text, text))
+            yield "%s at most %d" % (text, most), s.line(b[1]), s.replaced(b[1], b[2], "((%s) < %d ? (%s) : %d)" % (text, most, text, most))
 
 
 # ---- shapes and strides -------------------------------------------------------------------------------
@@ -111,18 +135,13 @@ def another_dimension(s):
 def reads_as_contiguous(s):
     for d, name in s.parameters():
         if d.startswith("const DLTensor *"):
-            yield "%s read as contiguous" % name, 1, with_head(s, """
-static inline double flat_get(const DLTensor *t, const DLTensor *flat, int64_t i) {
-    DLTensor u = *t;
-    if (t == flat) u.strides = NULL;
-    return kg_get(&u, i);
-}
-#define kg_get(t, i) flat_get(t, flat_one, i)
-static const DLTensor *flat_one;
-""", wrapped(s, "    flat_one = %s;\n    return CALL;" % name))
-            yield "%s's strides taken for contiguous ones" % name, 1, wrapped(
-                s, "    DLTensor flat = %s ? *%s : (DLTensor){0};\n    flat.strides = NULL;\n"
+            yield "%s read as contiguous" % name, 1, wrapped(
+                s, "    DLTensor flat = %s ? *%s : (DLTensor){0};\n    flat.strides = 0;\n"
                 "    if (%s) %s = &flat;\n    return CALL;" % (name, name, name, name))
+
+
+# Tasks whose outputs are whole numbers or truth values: nothing to round, and no NaN.
+WHOLE = re.compile(r"(^|/)(argmax|argmin|bitwise_\w+|signbit\w*|gelu_int8|fused_index_select_eq)$")
 
 
 # ---- numbers ------------------------------------------------------------------------------------------
@@ -136,13 +155,13 @@ def eps(s):
 @mistake("biased for unbiased")
 def degrees_of_freedom(s):
     yield from patterns(s, (r"- \(?(double\))?correction\b", "- 0"), (r"\(double\)\((\w+) - 1\)", r"(double)(\1)"),
-                        (r"(count|n) - 1\b(?!\))", r"\1"), (r"\bcorrection\b(?=[;)])", "1"))
+                        (r"/ \((n|count) - 1\)", r"/ (\1)"), (r"= (count|n) - 1;(?! \w+ >=?)", r"= \1;"), (r"\bcorrection\b(?=[;)])", "1"))
 
 
 @mistake("wrong first maximum")
 def starts_elsewhere(s):
     yield from patterns(s, (r"= -INFINITY", "= 0"), (r"= INFINITY", "= 0"), (r"= -INFINITY", "= -1e30"), (r"= -INFINITY", "= 2.3e-308"),
-                        (r"\b(largest|most|best|least|max|min|m) = kg_get\w*\([^;,]+", r"\1 = 0"))
+                        (r"\b(largest|most|best|least|max|min|m) = kg_get\w*\((?:[^()]|\([^()]*\))*\)", r"\1 = 0"))
 
 
 @mistake("no maximum subtracted")
@@ -151,12 +170,6 @@ def raw_exponent(s):
     yield from patterns(s, (r"exp\((.+?) - %s(\[\w+\])?\)" % largest, r"exp(\1)"))
     if re.search(r"exp\(.+? - %s" % largest, s.text):
         yield "maximum 0 throughout", 1, re.sub(r"- %s" % largest, "- 0.0", re.sub(r"%s \+ log" % largest, "log", s.text))
-
-
-HALF = """
-static inline double to_half(double x) { return kg_half_to_double(kg_double_to_16(x, 10, -14, 15)); }
-static inline double to_bfloat(double x) { return kg_half_to_double(kg_double_to_16(x, 7, -126, 127)); }
-"""
 
 
 @mistake("lower-precision accumulation")
@@ -182,17 +195,21 @@ def low_accumulator(s):
 
 
 @mistake("low-precision result")
-def result_in_half(s):
-    for kind, call in (("half", "(double)(_Float16)(v)"), ("tf32", "low_tf32(v)")):
-        yield "results rounded to " + kind, 1, with_head(s, """
-static inline double low_tf32(double v) {
-    union { float f; uint32_t u; } x = {(float)v};
-    if (v == v && v - v == 0) x.u &= 0xffffc000u;
-    return x.f;
+def result_rounded(s):
+    """To fewer bits than the outputs have. bfloat16 and half are one rung of precision."""
+    to_bits = """
+static inline double to_bits(double v, int bits) {
+    union { double d; uint64_t u; } x = {v};
+    const uint64_t unit = (uint64_t)1 << (52 - bits);
+    if (v - v == 0) x.u = (x.u + unit / 2 - 1 + (x.u / unit & 1)) & ~(unit - 1);
+    return x.d;
 }
-static inline void low_put(DLTensor *t, int64_t i, double v) { kg_put(t, i, t->dtype.code == kDLFloat || t->dtype.code == kDLBfloat ? %s : v); }
-#define kg_put(t, i, v) low_put(t, i, v)
-""" % call)
+"""
+    kinds = (("half", "(double)(_Float16)v"), ("tf32", "to_bits(v, 10)"), ("bfloat16", "to_bits(v, 7)"))
+    if re.search(r"_(bf16|fp16|w4a16)\b", s.task):
+        kinds = (("fp8", "to_bits(v, 3)"),)
+    for kind, value in kinds if not WHOLE.search(s.task) else ():
+        yield "results rounded to " + kind, 1, changed_outputs(s, to_bits, value)
 
 
 @mistake("wrong rounding mode")
@@ -214,7 +231,7 @@ def swapped(s):
         if t.kind != "sign" or t.text not in ("-", "/") or s.depth(k) == 0:
             continue
         first, last = s.operand_before(k), s.operand_after(k)
-        if first is None or last is None:
+        if first is None or last is None or s.tokens[first - 1].text == t.text:  # x - a - b is x - b - a
             continue
         a, b = s.span(first, k - 1), s.span(k + 1, last)
         if a != b:
@@ -235,7 +252,7 @@ def ignored(s):
         if not values and "*" in d and (tested or "char" in d):
             values = ("NULL",)
         for v in values or ():
-            yield "%s = %s" % (name, v), 1, s.text[:at] + "\n    %s = %s;" % (name, v) + s.text[at:]
+            yield "%s = %s" % (name, v), 1, s.text[:at] + "\n    %s = %s;" % (name, "0" if v == "NULL" else v) + s.text[at:]
 
 
 @mistake("one-pass variance")
@@ -248,21 +265,53 @@ def one_pass(s):
 # ---- values of their own -----------------------------------------------------------------------------
 @mistake("NaN swallowed")
 def no_nan(s):
-    for what, value in (("0", "v != v ? 0 : v"), ("-inf", "v != v ? -INFINITY : v")):
-        yield "NaN stored as " + what, 1, with_head(s, """#include <math.h>
-static inline void calm_put(DLTensor *t, int64_t i, double v) { kg_put(t, i, %s); }
-#define kg_put(t, i, v) calm_put(t, i, v)
-""" % value)
+    for what, value in (("0", "v != v ? 0 : v"), ("-inf", "v != v ? -INFINITY : v")) if not WHOLE.search(s.task) else ():
+        yield "NaN stored as " + what, 1, changed_outputs(s, "", value)
     yield from patterns(s, (r" \|\| (\w+) != \1", ""), (r"!\((\w+) >= (\w+)\)", r"\1 < \2"), (r"!\((\w+) <= (\w+)\)", r"\1 > \2"), (r" && (\w+) == \1", ""),
                         (r"isnan\(([^()]|\([^()]*\))*\)", "false"), (r"(\w+) != \1 \?", r"false ?"))
 
 
 @mistake("sign of zero")
 def plain_zero(s):
-    yield "-0 stored as 0", 1, with_head(s, """
-static inline void plain_put(DLTensor *t, int64_t i, double v) { kg_put(t, i, v == 0 ? 0.0 : v); }
-#define kg_put(t, i, v) plain_put(t, i, v)
-""")
+    yield "-0 stored as 0", 1, changed_outputs(s, "", "v == 0 ? 0.0 : v")
+
+
+def plain(text):
+    """An operand without spaces, brackets around it, and the .0 of a whole number."""
+    text = re.sub(r"\s+", "", text)
+    while text.startswith("(") and text.endswith(")") and ")" not in text[1:-1].split("(")[0]:
+        text = text[1:-1]
+    return re.sub(r"^(-?\d+)\.0$", r"\1", text)
+
+
+def cut(text, stops):
+    """(text up to the first of the signs `stops` outside brackets, or a bracket that closes more than opened; the rest)"""
+    depth = 0
+    for i, c in enumerate(text):
+        if depth == 0 and (c == ")" or any(text.startswith(x, i) for x in stops)):
+            return text[:i], text[i:]
+        depth += (c in "([") - (c in ")]")
+    return text, ""
+
+
+def tie_is_indifferent(s, k):
+    """a < b ? a : b, a > b ? a - b : 0, if (a < b) a = b: where a == b both ways give the same."""
+    t = s.tokens[k]
+    before = re.sub(r"\s+", "", re.split(r"[;{}]|\breturn\b", s.text[:t.start])[-1])
+    after = s.text[t.end:].split(";")[0]
+    right, rest = cut(after, ("||", "&&", "?"))
+    if "?" in rest:
+        yes, other = cut(rest[rest.index("?") + 1:], (":",))
+        pair = plain(yes), plain(cut(other[1:], (",",))[0])
+    elif re.match(r"[^;]*\)\s*[\w>.*-]+ = ", rest):
+        pair = tuple(plain(x) for x in rest[rest.index(")"):].lstrip(") ").split(" = ", 1))
+    else:
+        return False
+    left = {x for x in pair if x != plain(right)} or {plain(right)}
+    if plain(right) in pair and len(left) == 1:
+        x = left.pop()
+        return bool(re.search(r"(^|[^\w.])\(*%s\)*$" % re.escape(x), before))
+    return pair[1] == "0" and pair[0].endswith("-" + plain(right)) and before.endswith(pair[0][:-len("-" + plain(right))])
 
 
 @mistake("ties the other way")
@@ -271,9 +320,9 @@ def ties(s):
     for loop in s.loops():
         conditions.update(range(loop.condition[0], loop.condition[1] + 1))
     for k, t in enumerate(s.tokens):
-        if t.text in ("<", ">", "<=", ">=") and k not in conditions and s.depth(k):
+        if t.text in ("<", ">", "<=", ">=") and k not in conditions and s.depth(k) and not tie_is_indifferent(s, k):
             other = {"<": "<=", ">": ">=", "<=": "<", ">=": ">"}[t.text]
-            yield "%s for %s" % (other, t.text), s.line(k), s.replaced(k, k, other)
+            yield "%s for %s" % (other, s.around(k)), s.line(k), s.replaced(k, k, other)
 
 
 # ---- memory -------------------------------------------------------------------------------------------
@@ -288,11 +337,13 @@ def writes_input(s):
 @mistake("race")
 def race(s):
     for loop in s.loops():
+        body = s.span(*loop.body)
         sums = [k for k in loop.accumulates() if s.tokens[k - 1].kind == "name"]
-        outside = [k for k in sums if not re.search(r"(double|int64_t|float) %s\b" % s.tokens[k - 1].text, s.span(*loop.body))]
-        if outside and loop.bound() and "kg_get" in s.span(*loop.body):
+        own = r"\b(?:double|int64_t|float|int)\s[^;{]*?(?<!\w)%s\s*[=,;[]"
+        outside = [k for k in sums if not re.search(own % s.tokens[k - 1].text, body)]
+        if outside and loop.bound() and "kg_get" in body:
             yield "%s shared by threads" % s.tokens[outside[0] - 1].text, s.line(loop.i), \
-                s.text[:s.tokens[loop.i].start] + "\n#pragma omp parallel for\n" + s.text[s.tokens[loop.i].start:]
+                s.text[:s.tokens[loop.i].start] + "\n#pragma omp parallel for num_threads(4) schedule(static, 1)\n" + s.text[s.tokens[loop.i].start:]
 
 
 @mistake("32-bit index")
@@ -308,7 +359,10 @@ def narrow(s):
 
 # ---- cheats and caches --------------------------------------------------------------------------------
 def zero_all(s, value="0"):
-    return "".join("    for (int64_t i = 0; i < kg_elements(%s); i++) kg_put(%s, i, %s);\n" % (o, o, value) for o in outputs(s))
+    return "".join("""    for (int64_t i = 0; i < kg_elements(%(o)s); i++)
+        if (%(o)s->dtype.code == kDLComplex) kg_put_complex_at(%(o)s, kg_element(%(o)s, i), %(v)s, 0);
+        else kg_put(%(o)s, i, %(v)s);
+""" % {"o": o, "v": value} for o in outputs(s))
 
 
 @mistake("all zeros")
@@ -321,17 +375,19 @@ def zeros(s):
 @mistake("another case's answer")
 def stale(s):
     out = outputs(s)[-1]
-    yield "the first answer of this size", 1, with_head(s, "#include <stdlib.h>\n#include <string.h>\n", wrapped(s, """    static struct { int64_t n; double *v; } kept[64];
+    yield "the first answer of this size", 1, with_head(s, "#include <stdlib.h>\n#include <string.h>\n", wrapped(s, """    static struct { int64_t n; int bits; char *v; } kept[64];
     static int used;
-    const int64_t n = kg_elements(%(o)s);
+    const int64_t n = kg_elements(%(o)s), size = %(o)s->dtype.bits / 8;
+    char *to = (char *)%(o)s->data + %(o)s->byte_offset;
     for (int k = 0; k < used; k++)
-        if (kept[k].n == n) {
-            for (int64_t i = 0; i < n; i++) kg_put(%(o)s, i, kept[k].v[i]);
+        if (kept[k].n == n && kept[k].bits == %(o)s->dtype.bits) {
+            for (int64_t i = 0; i < n; i++) memcpy(to + kg_element(%(o)s, i) * size, kept[k].v + i * size, (size_t)size);
             return 0;
         }
     const int rc = CALL;
-    if (used < 64 && (kept[used].v = malloc((size_t)n * 8 + 8))) {
-        for (int64_t i = 0; i < n; i++) kept[used].v[i] = kg_get(%(o)s, i);
+    if (used < 64 && (kept[used].v = malloc((size_t)(n * size) + 8))) {
+        for (int64_t i = 0; i < n; i++) memcpy(kept[used].v + i * size, to + kg_element(%(o)s, i) * size, (size_t)size);
+        kept[used].bits = %(o)s->dtype.bits;
         kept[used++].n = n;
     }
     return rc;""" % {"o": out}))

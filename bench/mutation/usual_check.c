@@ -100,7 +100,7 @@ static const char *check(const kg_task *t, const char *source, const char *folde
     fflush(stdout);
     const pid_t child = fork();
     if (child == 0) {
-        alarm(20);
+        alarm(5);
         kg_cases b;
         kg_case *chosen[SHAPES];
         int n = 0;
