@@ -219,8 +219,9 @@ def outcomes(o, asked, listed):
     """(records, what became of each mutant, why it is equivalent where it is)"""
     records = asked.answer(o.kgate, CANDIDATE, listed, verdicts, "--cases", "quick", "--timeout", "10")
     survivors = [i for i, r in enumerate(records) if not is_caught(r)]
-    same, known = same_programs(listed, survivors, o.jobs), known_equivalents()
+    known = known_equivalents()
     why = {i: why_equivalent(known, listed[i]) for i in survivors}
+    same = same_programs(listed, [i for i in survivors if not why[i]], o.jobs)
     open_ones = [i for i in survivors if i not in same and not why[i]]
     if o.full:
         judged_on_full_cases(o, asked, listed, records, open_ones)

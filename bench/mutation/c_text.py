@@ -95,6 +95,21 @@ class Source:
                 break
         return j
 
+    def until(self, i, stops):
+        """First token from i on that is one of `stops`, outside brackets, or closes a bracket opened before i."""
+        while i < len(self.tokens) - 1 and self.tokens[i].text not in stops and self.tokens[i].text not in CLOSE:
+            i = self.partner.get(i, i) + 1 if self.tokens[i].text in OPEN else i + 1
+        return i
+
+    def whole(self, first, last):
+        """The operand is a whole number, as far as its last name tells."""
+        if first is None or last is None:
+            return False
+        text = self.span(first, last)
+        name = re.sub(r"[\[(].*", "", text, flags=re.S)
+        return bool(re.match(r"kg_(dim|elements|stride)$|\d+$", name)
+                    or re.search(r"\b(int64_t|int)\b(?![^;{}]*\bdouble\b)[^;{}]*\b%s\b" % re.escape(name or "?"), self.text))
+
     def loops(self):
         """Loops as (for token, first token behind `(`, the two semicolons, `)`, first and last of the body, depth)."""
         for i, t in enumerate(self.tokens):
@@ -174,6 +189,14 @@ class Loop:
                         last += 1
                 return k, k + 1, last
         return None
+
+    def counts(self):
+        """`for (one = ...; one < bound; one++)`: what OpenMP takes."""
+        s = self.source
+        b = self.bound()
+        steps = s.tokens[self.condition[1] + 2:self.close]
+        return bool(b) and b[0] == self.condition[0] + 1 and b[2] == self.condition[1] and not any(t.text == "," for t in steps) \
+            and not re.search(r",", s.span(*self.init))
 
     def accumulates(self):
         return [k for k in range(*self.body) if self.source.tokens[k].text in ("+=", "-=", "*=")]
