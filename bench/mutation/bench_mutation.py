@@ -153,7 +153,7 @@ def past_32_bits(kgate, task):
 
 
 def not_built(record):
-    return record and record["verdict"] == "broken" and re.search(r"compil|undefined symbol|does not build", record.get("error") or "")
+    return record and record["verdict"] == "broken" and re.search(r"compil|undefined symbol|does not build|^build:", record.get("error") or "")
 
 
 def table(rows):
@@ -218,6 +218,9 @@ def is_caught(record):
 def outcomes(o, asked, listed):
     """(records, what became of each mutant, why it is equivalent where it is)"""
     records = asked.answer(o.kgate, CANDIDATE, listed, verdicts, "--cases", "quick", "--timeout", "10")
+    late = [i for i, r in enumerate(records) if not_built(r) and "did not end" in r["error"]]  # a busy machine
+    for i, r in zip(late, asked.answer(o.kgate, CANDIDATE, [listed[i] for i in late], verdicts, "--cases", "quick", "--timeout", "60")):
+        records[i] = r
     survivors = [i for i, r in enumerate(records) if not is_caught(r)]
     known = known_equivalents()
     why = {i: why_equivalent(known, listed[i]) for i in survivors}

@@ -52,6 +52,11 @@ def outputs(s):
     return [n for d, n in s.parameters() if d.startswith("DLTensor *")]
 
 
+def if_asked_for(s, output):
+    """Of several outputs, one that is not wanted is NULL."""
+    return "if (%s) " % output if len(outputs(s)) > 1 else ""
+
+
 def changed_outputs(s, what, value):
     """The honest kernel, and then every number v of its floating and complex outputs replaced by `value`: whichever way
     the kernel stores. `what`: C to stand before."""
@@ -67,7 +72,7 @@ static void other_values(DLTensor *t) {
         else kg_put_at(t, at, other_value(re));
     }
 }
-""" % value, wrapped(s, "    const int rc = CALL;\n" + "".join("    other_values(%s);\n" % o for o in outputs(s)) + "    return rc;"))
+""" % value, wrapped(s, "    const int rc = CALL;\n" + "".join("    %sother_values(%s);\n" % (if_asked_for(s, o), o) for o in outputs(s)) + "    return rc;"))
 
 
 # Loops over dimensions, over a pair of ints, over a filter's window or taps, over matrices of a batch are too short for it.
@@ -364,10 +369,10 @@ def narrow(s):
 
 # ---- cheats and caches --------------------------------------------------------------------------------
 def zero_all(s, value="0"):
-    return "".join("""    for (int64_t i = 0; i < kg_elements(%(o)s); i++)
+    return "".join("""    %(if)sfor (int64_t i = 0; i < kg_elements(%(o)s); i++)
         if (%(o)s->dtype.code == kDLComplex) kg_put_complex_at(%(o)s, kg_element(%(o)s, i), %(v)s, 0);
         else kg_put(%(o)s, i, %(v)s);
-""" % {"o": o, "v": value} for o in outputs(s))
+""" % {"o": o, "v": value, "if": if_asked_for(s, o)} for o in outputs(s))
 
 
 @mistake("all zeros")
