@@ -53,8 +53,8 @@ def outputs(s):
 
 
 def if_asked_for(s, output):
-    """Of several outputs, one that is not wanted is NULL."""
-    return "if (%s) " % output if len(outputs(s)) > 1 else ""
+    """Of several outputs, one that is not wanted is NULL, or has no data."""
+    return "if (%s && %s->data) " % (output, output) if len(outputs(s)) > 1 else ""
 
 
 def changed_outputs(s, what, value):
