@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "task/task.h"
+#include "task/strided_cases.h"
 
 // A task that names a parameter it does not have is a bug of kgate, found by the first run of any test.
 static void task_bug(const kg_task *t, const char *param, const char *what) {
@@ -314,7 +314,8 @@ static void widen_all(kg_cases *b) {
 int kg_task_cases(const kg_task *t, kg_case_level level, kg_cases *out, kg_error *err) {
     const bool wide = level == KG_CASES_FLOAT64;
     *out = (kg_cases){.task = t, .level = wide ? KG_CASES_FULL : level};
-    if (t->cases(out)) {
+    const bool checked = level != KG_TIMED_CPU && level != KG_TIMED_CUDA;
+    if (t->cases(out) || (checked && kg_add_strided_cases(out))) {
         kg_cases_free(out);
         return kg_fail(err, KG_ERR_INTERNAL, "task %s: cannot make its cases", t->name);
     }
