@@ -72,6 +72,7 @@ static void arguments(kg_cases *b) {
     kg_set_int(still(b, plain(b)), b->task, "dim", 1);
     kg_set_number(&b->items[b->n - 1], b->task, "other", -0.5);
     kg_set_tensor(still(b, plain(b)), b->task, "input2", KG_F32, KG_SHAPE(65, 17), KG_NORMAL(0.2, 0.7));
+    kg_set_tensor(still(b, plain(b)), b->task, "input1", KG_F32, KG_SHAPE(65, 1), KG_NORMAL(0.2, 1));
     kg_set_tensor(plain(b), b->task, "out", KG_F32, KG_SHAPE(3, 65, 40), KG_FACTORS);
 }
 
@@ -91,7 +92,9 @@ static void quick(kg_cases *b) {
     add(b, kg_tensor_stepped(t, KG_SHAPE(3, 65, 17), 2), kg_tensor_expanded(t, KG_SHAPE(3, 17, 40), 0));
     arguments(b);
     // Exponentials that overflow without the largest taken off.
-    still(b, plain(b))->args[OTHER].fill = KG_NORMAL(200, 1);
+    still(b, plain(b))->args[OTHER].fill = KG_NORMAL(2000, 1);
+    still(b, of(b, t, 2, 65, 3, 9))->args[OTHER].fill = KG_LARGE_LOGITS;
+    still(b, of(b, t, 1, 5, 8193, 2))->args[OTHER].fill = KG_LARGE_LOGITS;
     kg_case *c = plain(b);  // the same values in both calls, but for mat2
     c->args[INPUT1].fill = c->args[INPUT2].fill = c->args[OTHER].fill = (kg_fill){KG_FILL_CONST, 0.5, 0};
     plain(b)->args[MAT2].fill = (kg_fill){KG_FILL_CONST, NAN, 0};
@@ -250,8 +253,10 @@ static uint64_t draw(const bmm *v, uint64_t i) {
 // Rows that nothing random goes into, all or as many as the budget affords.
 static void compare_rows(bmm *v) {
     const int64_t rows = v->x.shape[0] * v->n;
-    const double cost = (double)v->k * (double)(v->p + v->line.n) + 1;
-    const int64_t afford = v->a->full || (double)rows * cost <= BUDGET ? rows : (int64_t)fmax(16, BUDGET / cost);
+    const double lines = v->dim == 2 ? 1 : (double)v->k;  // a row's own, or one through each of its elements
+    const double cost = (double)v->k * (double)v->p + lines * (double)v->line.n + 1;
+    const int64_t afford =
+        v->a->full || (double)rows * cost <= BUDGET ? rows : (int64_t)fmin((double)rows, fmax(16, BUDGET / cost));
     for (int64_t i = 0; i < afford; i++) {
         const int64_t row = afford >= rows ? i : (int64_t)(draw(v, (uint64_t)i) % (uint64_t)rows);
         load_row(v, row);
