@@ -70,6 +70,8 @@ static void quick(kg_cases *b) {
     sized(b, 31, 256, 1, true);
     sized(b, 0, 16, 8, true);
     sized(b, 4, 2048, 32, true);
+    sized(b, 2, 4099, 5, true);
+    sized(b, 4099, 8, 3, false);
     add(b, DENSE(3, 5, 40), DENSE(19, 40), true);
     add(b, DENSE(40), DENSE(19, 40), true);
     add(b, DENSE(2, 3, 4, 24), DENSE(7, 24), false);
