@@ -15,6 +15,9 @@
 #define KG_OUTLIERS(mean, deviation) ((kg_fill){KG_FILL_OUTLIERS, (mean), (deviation)})
 #define KG_SPECIALS(mean, deviation) ((kg_fill){KG_FILL_SPECIALS, (mean), (deviation)})
 #define KG_LOGSCALE(low, high)       ((kg_fill){KG_FILL_LOGSCALE, (low), (high)})
+// Logits whose exponentials overflow and underflow, in float64 too. In rows of three the last is often the largest, by
+// so much that nothing else counts, and an eighth of the rows lie below 0 whole.
+#define KG_LARGE_LOGITS KG_NORMAL(0, 20000)
 
 // n elements of which exactly `chosen` are 1: bool masks whose number of true elements is known.
 #define KG_CHOICE(n, chosen) ((kg_fill){KG_FILL_CHOICE, (double)(n), (double)(chosen)})
@@ -59,6 +62,13 @@ typedef struct {
 } kg_unary_family;
 // Parameter "input"; cases with out= where the task has that parameter.
 void kg_unary_cases(kg_cases *b, const kg_unary_family *f);
+
+// Functions (input, dim) of a line's exponentials: lines of KG_LARGE_LOGITS.
+void kg_large_logits_cases(kg_cases *b);
+
+// For each floating input that no case of b gives a NaN or an infinity: the first plain case once more, with that input
+// all NaN. For tasks where every input goes into the outputs by arithmetic.
+void kg_nan_cases(kg_cases *b);
 
 // 131 elements of parameter `param`, all of this value: where SPECIALS holds values on which nobody agrees.
 kg_case *kg_constant_case(kg_cases *b, const char *param, kg_dtype t, double value);

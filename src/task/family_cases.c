@@ -1,4 +1,6 @@
 // Cases that tasks of one family share.
+#include <math.h>
+
 #include "task/families.h"
 
 void kg_timed_sizes(kg_cases *b, kg_dtype t, int tensors,
@@ -95,6 +97,58 @@ void kg_unary_cases(kg_cases *b, const kg_unary_family *f) {
     for (const kg_dtype *t = f->dtypes + 1; *t != KG_DTYPES; t++) unary_other(b, f, *t);
 }
 
+// ---- NaN ----------------------------------------------------------------------------------------------
+static bool given_float(const kg_arg *a) {
+    return a->kind == KG_P_TENSOR && !a->none && !a->absent && !a->scalar && kg_dtype_is_float(a->tensor.dtype);
+}
+
+static bool never_special(const kg_cases *b, int param) {
+    for (size_t k = 0; k < b->n; k++) {
+        const kg_arg *a = &b->items[k].args[param];
+        if (!given_float(a)) continue;
+        if (a->fill.kind == KG_FILL_SPECIALS || (a->fill.kind == KG_FILL_CONST && !isfinite(a->fill.a))) return false;
+    }
+    return true;
+}
+
+// All its tensors hold a few ordinary numbers, float32 where they are floating.
+static bool is_plain(const kg_task *t, const kg_case *c) {
+    for (int i = 0; i < c->n_args; i++) {
+        const kg_arg *a = &c->args[i];
+        if (a->kind != KG_P_TENSOR || a->none || a->absent || a->scalar) continue;
+        const kg_fill_kind f = a->fill.kind;
+        if (f != KG_FILL_NORMAL && f != KG_FILL_UNIFORM && f != KG_FILL_INT && f != KG_FILL_CHOICE) return false;
+        if (t->params[i].role == KG_OUT_ARG || (given_float(a) && a->tensor.dtype != KG_F32)) return false;
+        if (kg_numel(&a->tensor) < 2 || kg_numel(&a->tensor) > 10000) return false;
+    }
+    return !c->alias_first_out && !c->name;
+}
+
+void kg_nan_cases(kg_cases *b) {
+    const kg_task *t = b->task;
+    const size_t own = b->n;
+    if (b->level != KG_CASES_QUICK && b->level != KG_CASES_FULL) return;
+    for (int i = 0; t->params[i].name; i++) {
+        if (t->params[i].kind != KG_P_TENSOR || t->params[i].role != KG_IN || !never_special(b, i)) continue;
+        for (size_t k = 0; k < own; k++) {
+            if (!given_float(&b->items[k].args[i]) || !is_plain(t, &b->items[k])) continue;
+            kg_case *c = kg_case_add(b);
+            *c = b->items[k];
+            c->args[i].fill = (kg_fill){KG_FILL_CONST, NAN, 0};
+            break;
+        }
+    }
+}
+
+void kg_large_logits_cases(kg_cases *b) {
+    static const int64_t shapes[][2] = {{65, 3}, {5, 8193}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        kg_case *c = kg_case_add(b);
+        kg_set_tensor(c, b->task, "input", KG_F32, 2, shapes[i], KG_LARGE_LOGITS);
+        kg_set_int(c, b->task, "dim", 1);
+    }
+}
+
 kg_case *kg_constant_case(kg_cases *b, const char *param, kg_dtype t, double value) {
     kg_case *c = kg_case_add(b);
     kg_set_tensor(c, b->task, param, t, KG_SHAPE(131), (kg_fill){KG_FILL_CONST, value, 0});
@@ -127,6 +181,7 @@ static void nary_broadcast(kg_cases *b, const kg_nary_family *f, kg_dtype t) {
     first_and_rest(b, f, matrix, row);
     first_and_rest(b, f, matrix, column);
     first_and_rest(b, f, column, wide);
+    first_and_rest(b, f, row, matrix);
     first_and_rest(b, f, matrix, kg_tensor_contiguous(t, 0, NULL));
     if (b->level != KG_CASES_FULL) return;
     first_and_rest(b, f, kg_tensor_contiguous(t, KG_SHAPE(2, 1, 5, 1)), kg_tensor_contiguous(t, KG_SHAPE(3, 1, 7)));

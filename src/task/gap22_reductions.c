@@ -42,7 +42,13 @@ static void quick(kg_cases *b, const kg_reduction_family *f) {
     add(b, F32(33, 129), 1, KG_OUTLIERS(0, 1));
     add(b, F32(300, 3), 1, KG_SPECIALS(0, 1));  // infinities decide
     add(b, F32(64, 33), 1, KG_NORMAL(-1000, 1));
-    if (f->logarithm) add(b, F32(64, 33), 1, KG_NORMAL(1000, 3));
+    add(b, F32(300, 3), 1, KG_LOGSCALE(100, 120));  // below any number that stands for -infinity
+    add(b, F32(5, 7), 1, (kg_fill){KG_FILL_CONST, -INFINITY, 0});
+    if (f->logarithm) {
+        add(b, F32(64, 33), 1, KG_NORMAL(1000, 3));
+        add(b, F32(65, 3), 1, KG_LARGE_LOGITS);
+        add(b, F32(5, 8193), 1, KG_LARGE_LOGITS);
+    }
     for (const kg_dtype *t = f->dtypes + 1; *t != KG_DTYPES; t++) {
         add(b, kg_tensor_contiguous(*t, KG_SHAPE(67, 257)), 1, fill);
         add(b, kg_tensor_contiguous(*t, KG_SHAPE(67, 31)), 0, fill);

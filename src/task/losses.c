@@ -129,6 +129,9 @@ static void quick(kg_cases *b, kg_fill fill) {
     add(b, fill, kg_tensor_transposed(KG_F32, KG_SHAPE(33, 10), 0, 1));
     stepped(b, weighted(b, add(b, fill, F32(35, 10))));
     reduced(b, add(b, fill, F32(33, 257)), "none")->args[KG_LOSS_INPUT].fill = KG_OUTLIERS(0, 1);  // exp overflows
+    reduced(b, add(b, KG_LARGE_LOGITS, F32(65, 3)), "none");
+    reduced(b, add(b, KG_LARGE_LOGITS, F32(5, 8193)), "none");
+    add(b, fill, F32(4099, 3));
     reduced(b, add(b, fill, F32(200, 3)), "none")->args[KG_LOSS_INPUT].fill = KG_SPECIALS(0, 1);
     // Nothing of a sample that is ignored shows.
     reduced(b, ignoring(b, add(b, fill, F32(200, 3)), 1), "none")->args[KG_LOSS_INPUT].fill = KG_SPECIALS(0, 1);
@@ -166,7 +169,6 @@ static void with_smoothing(kg_cases *b, kg_fill fill, bool probabilities) {
 }
 
 static void full(kg_cases *b, kg_fill fill, bool flat) {
-    add(b, fill, F32(4099, 7));
     add(b, fill, F32(0, 5));  // mean of nothing: NaN
     if (!flat) reduced(b, weighted(b, add(b, fill, F32(2, 3, 4, 5))), "mean");
     add(b, fill, F32(2, 50257));
@@ -179,6 +181,7 @@ int kg_class_loss_cases(kg_cases *b, kg_fill fill, unsigned which) {
         if (!flat) shaped(b, fill, probabilities);
         if (probabilities) with_probabilities(b, fill);
         if (which & KG_LOSS_SMOOTHED) with_smoothing(b, fill, probabilities);
+        kg_nan_cases(b);
         if (b->level == KG_CASES_FULL) full(b, fill, flat);
         return 0;
     }

@@ -64,8 +64,14 @@ static void quick(kg_cases *b) {
     with(b, DENSE(2, 65, 16), DENSE(2, 7, 16), DENSE(2, 7, 16));
     with(b, DENSE(2, 9, 16), DENSE(2, 33, 16), DENSE(2, 33, 5));
     with(b, DENSE(2, 1, 80), DENSE(2, 40, 80), DENSE(2, 40, 80));
-    // Large scores: their exponentials overflow unless the largest is taken off.
+    // Large scores, their exponentials overflow unless the largest is taken off; and all of a row below 0.
     scaled(b, add(b, DENSE(2, 17, 16)), 30);
+    scaled(b, add(b, DENSE(2, 17, 16)), 600);
+    kg_case *below = scaled(b, add(b, DENSE(2, 17, 16)), 100);
+    below->args[Q].fill = KG_NORMAL(1, 0.1), below->args[K].fill = KG_NORMAL(-1, 0.1);
+    with(b, DENSE(2, 2, 4), DENSE(2, 4099, 4), DENSE(2, 4099, 3));
+    with(b, DENSE(2, 2, 4), DENSE(2, 4099, 4), DENSE(2, 4099, 3))->args[Q].fill = KG_LARGE_LOGITS;
+    with(b, DENSE(3, 4099), DENSE(5, 4099), DENSE(5, 2));
     // As (N, L, H, E) in memory, and k as E lines.
     kg_tensor x = kg_tensor_transposed(t, KG_SHAPE(2, 3, 17, 8), 1, 2);
     causal(b, with(b, x, x, x));
@@ -100,6 +106,7 @@ static void full(kg_cases *b) {
 static int cases(kg_cases *b) {
     if (b->level == KG_CASES_QUICK || b->level == KG_CASES_FULL) {
         quick(b);
+        kg_nan_cases(b);
         if (b->level == KG_CASES_FULL) full(b);
         return 0;
     }

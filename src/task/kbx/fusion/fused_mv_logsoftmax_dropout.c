@@ -37,6 +37,7 @@ static void quick(kg_cases *b) {
     static const kg_dtype others[] = {KG_F16, KG_BF16, KG_F64};
     static const double p[] = {0, 0.1, 0.25, 0.9, 1};
     kg_dtype t = KG_F32;
+    plain(b);  // first what no constant answers
     add(b, DENSE(1, 1));
     add(b, DENSE(2, 3));
     add(b, DENSE(0, 3));
@@ -59,6 +60,16 @@ static void quick(kg_cases *b) {
     // A sum of exponentials that overflows without its largest taken off.
     kg_set_bool(add(b, DENSE(515, 33)), b->task, "training", false);
     b->items[b->n - 1].args[1].fill = KG_NORMAL(20, 40);
+    for (int sign = -1; sign <= 1; sign += 2) {  // all far above 0, all far below
+        kg_set_bool(add(b, DENSE(515, 33)), b->task, "training", false);
+        b->items[b->n - 1].args[0].fill = KG_NORMAL(sign, 0.1);
+        b->items[b->n - 1].args[1].fill = KG_NORMAL(100, 10);
+    }
+    kg_set_bool(add(b, DENSE(5, 4099)), b->task, "training", false);
+    kg_set_bool(add(b, DENSE(8193, 2)), b->task, "training", false);
+    b->items[b->n - 1].args[1].fill = KG_LARGE_LOGITS;
+    kg_set_bool(add(b, DENSE(33, 5)), b->task, "training", false);
+    b->items[b->n - 1].args[1].fill = (kg_fill){KG_FILL_CONST, NAN, 0};
     kg_case *c = plain(b);  // the same values in both calls
     c->args[0].fill = c->args[1].fill = (kg_fill){KG_FILL_CONST, 0.5, 0};
     add(b, DENSE(33, 5))->args[1].fill = (kg_fill){KG_FILL_CONST, NAN, 0};

@@ -88,6 +88,11 @@ static void quick(kg_cases *b) {
     kg_set_float(with_p(b, plain(b), 0), b->task, "eps", 0.5);
     // Exponentials that overflow without the largest taken off.
     with_p(b, plain(b), 0)->args[INPUT].fill = KG_NORMAL(0, 60);
+    with_p(b, plain(b), 0)->args[INPUT].fill = KG_LARGE_LOGITS;
+    with_p(b, of(b, t, 1, 65, 5, 3, 17), 0)->args[INPUT].fill = KG_LARGE_LOGITS;
+    with_p(b, of(b, t, 1, 3, 4099, 3, 5), 0);
+    with_p(b, of(b, t, 1, 2, 3, 4099, 5), 0);
+    with_p(b, of(b, t, 1, 2, 3, 5, 4099), 0);
     c = plain(b);  // the same values in both calls, but for weight2 and residual
     c->args[INPUT].fill = c->args[WEIGHT1].fill = (kg_fill){KG_FILL_CONST, 0.5, 0};
     with_p(b, plain(b), 0)->args[RESIDUAL].fill = (kg_fill){KG_FILL_CONST, NAN, 0};
