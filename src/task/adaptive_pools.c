@@ -15,6 +15,7 @@ static void quick(kg_cases *b, kg_pool_add add) {
     add(b, F32(0, 3, 8, 8), 2, 4, 4);
     add(b, F32(1, 1, 257, 1023), 2, 2, 3);
     add(b, F32(3, 65, 1), 2, 8, 1);
+    add(b, F32(1, 3, 41, 43), 2, 40, 39);
     add(b, kg_tensor_transposed(KG_F32, KG_SHAPE(2, 3, 17, 31), 2, 3), 2, 5, 7);
     add(b, kg_tensor_transposed(KG_F32, KG_SHAPE(2, 4, 9, 4), 1, 3), 2, 3, 2);
     add(b, F32(1, 3, 40, 40), 2, 7, 7)->args[0].fill = KG_OUTLIERS(0.5, 1);

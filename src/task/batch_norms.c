@@ -69,6 +69,7 @@ static void full(kg_cases *b) {
 
 void kg_batch_norm_cases(kg_cases *b) {
     quick(b);
+    kg_nan_cases(b);
     if (b->level == KG_CASES_FULL) full(b);
 }
 #undef F32

@@ -23,12 +23,14 @@ kg_case *kg_bmm_case(kg_cases *b, kg_bmm_add add, int64_t batch, int64_t n, int6
 void kg_bmm_cases(kg_cases *b, kg_bmm_add add) {
     static const kg_dtype others[] = {KG_F16, KG_BF16, KG_F64};
     const kg_dtype t = KG_F32;
+    kg_bmm_case(b, add, 3, 65, 33, 63);  // first what no constant answers
     kg_bmm_case(b, add, 1, 1, 1, 1);
     kg_bmm_case(b, add, 2, 3, 4, 5);
     kg_bmm_case(b, add, 0, 3, 4, 5);
     kg_bmm_case(b, add, 2, 0, 4, 5);
     kg_bmm_case(b, add, 2, 33, 0, 17);  // no terms: zeros
-    kg_bmm_case(b, add, 3, 65, 33, 63);
+    kg_bmm_case(b, add, 1, 3, 4099, 5);
+    kg_bmm_case(b, add, 1, 2, 3, 4099);
     kg_bmm_case(b, add, 2, 17, 129, 255);
     kg_bmm_case(b, add, 5, 31, 7, 127);
     kg_bmm_case(b, add, 1, 257, 16, 40);

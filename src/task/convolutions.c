@@ -105,6 +105,7 @@ static void shapes(kg_cases *b, const kg_conv_family *f) {
     if (!f->batched) add(b, f, DENSE(3, 9, 11), DENSE(4, 3, 3, 3));  // no batch dimension
     add(b, f, DENSE(1, 1, 1, 1), DENSE(1, 1, 1, 1));
     add(b, f, DENSE(0, 3, 9, 9), DENSE(4, 3, 3, 3));
+    add(b, f, DENSE(1, 1, 71, 67), DENSE(1, 1, 3, 3));
 }
 
 static void geometry(kg_cases *b, const kg_conv_family *f) {

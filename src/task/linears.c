@@ -38,6 +38,7 @@ static void quick(kg_cases *b) {
     kg_linear_case(b, DENSE(0, 33), 20, true);
     kg_linear_case(b, DENSE(5, 0), 7, true);  // nothing but the bias
     kg_linear_case(b, DENSE(4, 2048), 33, true);
+    kg_linear_case(b, DENSE(2, 4099), 5, true);
     kg_linear_case(b, kg_tensor_transposed(t, KG_SHAPE(33, 66), 0, 1), 50, true);
     kg_linear_case(b, kg_tensor_transposed(t, KG_SHAPE(3, 4, 35), 0, 1), 21, true);
     weight_as(b, kg_linear_case(b, DENSE(34, 65), 50, true), kg_tensor_transposed(t, KG_SHAPE(50, 65), 0, 1));
@@ -45,6 +46,7 @@ static void quick(kg_cases *b) {
                            kg_tensor_stepped(t, KG_SHAPE(22, 31), 3));
     kg_set_strided(c, b->task, "bias", kg_tensor_stepped(t, KG_SHAPE(22), 2), KG_NORMAL(0, 1));
     bias_of(kg_linear_case(b, DENSE(5, 7), 9, true), NAN);
+    kg_linear_case(b, DENSE(3, 1), 17, false)->args[KG_LINEAR_INPUT].fill = (kg_fill){KG_FILL_CONST, NAN, 0};
     bias_of(kg_linear_case(b, DENSE(5, 7), 9, true), INFINITY);
     bias_of(kg_linear_case(b, DENSE(5, 7), 9, true), -INFINITY);
     for (size_t i = 0; i < 3; i++) {
@@ -63,13 +65,13 @@ static void full(kg_cases *b) {
     kg_linear_case(b, kg_tensor_expanded(t, KG_SHAPE(12, 9), 0), 10, true);
     kg_linear_case(b, DENSE(33, 128), 17, true)->args[KG_LINEAR_INPUT].fill = KG_OUTLIERS(0, 1);
     kg_linear_case(b, DENSE(33, 128), 17, true)->args[KG_LINEAR_INPUT].fill = KG_NORMAL(0, 1e-3);
-    kg_linear_case(b, DENSE(3, 1), 17, false)->args[KG_LINEAR_INPUT].fill = (kg_fill){KG_FILL_CONST, NAN, 0};
     kg_linear_case(b, DENSE(256, 256), 256, true);
 }
 #undef DENSE
 
 void kg_linear_cases(kg_cases *b) {
     quick(b);
+    kg_nan_cases(b);
     if (b->level == KG_CASES_FULL) full(b);
 }
 

@@ -44,6 +44,11 @@ static void quick(kg_cases *b) {
     kg_set_float(add(b, DENSE(1, 2, 17, 8), 8), b->task, "scale", 1);
     kg_set_float(add(b, DENSE(1, 2, 17, 8), 8), b->task, "scale", -0.3);
     add(b, DENSE(1, 1, 9, 128), 128);
+    add(b, DENSE(1, 1, 3, 4099), 2);
+    add(b, DENSE(1, 1, 3, 2), 4099);
+    add(b, DENSE(2, 700, 3, 2), 2);
+    add(b, DENSE(1, 2, 5, 4), 4)->args[Q].fill = (kg_fill){KG_FILL_CONST, NAN, 0};
+    add(b, DENSE(1, 2, 5, 4), 4)->args[V].fill = (kg_fill){KG_FILL_CONST, NAN, 0};
     add(b, kg_tensor_transposed(t, KG_SHAPE(2, 17, 3, 8), 1, 2), 8);  // heads after time in memory
     add(b, kg_tensor_stepped(t, KG_SHAPE(2, 17, 8), 3), 8);
     add(b, DENSE(1, 2, 33, 16), 16)->args[K].fill = KG_OUTLIERS(0, 1);
@@ -67,6 +72,7 @@ static int cases(kg_cases *b) {
     const kg_dtype t = KG_F32;
     if (b->level == KG_CASES_QUICK || b->level == KG_CASES_FULL) {
         quick(b);
+        kg_nan_cases(b);
         if (b->level == KG_CASES_FULL) full(b);
         return 0;
     }

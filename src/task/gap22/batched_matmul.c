@@ -26,7 +26,7 @@ static void quick(kg_cases *b) {
     add(b, DENSE(17, 33), DENSE(17, 9, 33));
     add(b, DENSE(9, 9), DENSE(9, 9, 9));
     add(b, DENSE(5, 257), DENSE(5, 65, 257));
-    add(b, DENSE(2, 4096), DENSE(2, 3, 4096));
+    add(b, DENSE(2, 4099), DENSE(2, 3, 4099));
     add(b, kg_tensor_transposed(t, KG_SHAPE(17, 33), 0, 1), kg_tensor_transposed(t, KG_SHAPE(17, 9, 33), 1, 2));
     add(b, kg_tensor_stepped(t, KG_SHAPE(7, 20), 3), kg_tensor_stepped(t, KG_SHAPE(7, 6, 20), 2));
     add(b, DENSE(7, 64), DENSE(7, 31, 64))->args[A].fill = KG_OUTLIERS(0, 1);

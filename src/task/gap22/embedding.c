@@ -27,6 +27,7 @@ static void quick(kg_cases *b) {
     add(b, kg_tensor_contiguous(KG_I64, 0, NULL), F32(9, 17));
     add(b, I64(70), F32(129, 65));
     add(b, I32(70), F32(129, 65));
+    add(b, I64(4099), F32(67, 3));
     add(b, I64(5, 13), F32(33, 17));
     add(b, I32(2, 3, 4), F32(11, 33));
     add(b, I64(300), F32(1000, 256));

@@ -45,6 +45,9 @@ static void quick(kg_cases *b) {
     add(b, DENSE(4, 33), 0);
     add(b, DENSE(17, 65), 129);
     add(b, DENSE(1, 9, 1025), 17);
+    add(b, DENSE(2, 4099), 3);
+    add(b, DENSE(5, 7), 4)->args[X].fill = (kg_fill){KG_FILL_CONST, NAN, 0};
+    add(b, DENSE(5, 7), 4)->args[W3].fill = (kg_fill){KG_FILL_CONST, NAN, 0};
     kg_set_float(add(b, DENSE(9, 33), 20), b->task, "eps", 4);
     add(b, DENSE(9, 40), 20)->args[X].fill = KG_NORMAL(0, 1e-3);  // the default eps shows
     add(b, kg_tensor_transposed(t, KG_SHAPE(33, 65), 0, 1), 31);
@@ -73,6 +76,7 @@ static void full(kg_cases *b) {
 static int cases(kg_cases *b) {
     if (b->level == KG_CASES_QUICK || b->level == KG_CASES_FULL) {
         quick(b);
+        kg_nan_cases(b);
         if (b->level == KG_CASES_FULL) full(b);
         return 0;
     }

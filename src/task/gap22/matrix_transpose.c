@@ -20,6 +20,8 @@ static void quick(kg_cases *b) {
     add(b, F32(5, 0));
     add(b, F32(1, 1025));
     add(b, F32(1025, 1));
+    add(b, F32(4099, 3));
+    add(b, F32(3, 4099));
     add(b, F32(33, 65));
     add(b, F32(64, 64));
     add(b, F32(257, 129));

@@ -88,6 +88,7 @@ static void full(kg_cases *b) {
 static int cases(kg_cases *b) {
     if (b->level == KG_CASES_QUICK || b->level == KG_CASES_FULL) {
         quick(b);
+        kg_nan_cases(b);
         if (b->level == KG_CASES_FULL) full(b);
         return 0;
     }

@@ -73,6 +73,7 @@ static void quick(kg_cases *b) {
     add(b, kg_tensor_transposed(t, KG_SHAPE(2, 5, 9, 11), 1, 3), DENSE(2, 5, 9, 11), 2);
     add(b, DENSE(2, 5, 8, 9), kg_tensor_stepped(t, KG_SHAPE(2, 5, 8, 9), 2), 3);
     add(b, DENSE(3, 5, 8, 9), DENSE(1, 5, 8, 9), 2);
+    add(b, DENSE(1, 5, 8, 9), DENSE(3, 5, 8, 9), 2);
     for (size_t i = 0; i < 3; i++) {
         t = (const kg_dtype[]){KG_F16, KG_BF16, KG_F64}[i];
         alike(b, DENSE(2, 33, 9, 11), 3);

@@ -62,6 +62,7 @@ static void quick(kg_cases *b) {
     add(b, LONG(3, 5, 7), KG_F32, 11, 33);
     add(b, kg_tensor_contiguous(KG_I64, 0, NULL), KG_F32, 9, 33);
     add(b, LONG(0), KG_F32, 9, 5);
+    add(b, LONG(4099), KG_F32, 21, 3);
     add(b, kg_tensor_contiguous(KG_I32, KG_SHAPE(17, 3)), KG_F32, 21, 33);
     plus(b, add(b, LONG(17, 3), KG_F32, 21, 33), F32(33));
     plus(b, add(b, LONG(17, 3), KG_F32, 21, 33), F32(3, 1));
@@ -118,6 +119,7 @@ static int cases(kg_cases *b) {
         return 0;
     }
     quick(b);
+    kg_nan_cases(b);
     if (b->level == KG_CASES_FULL) full(b);
     return 0;
 }

@@ -101,6 +101,7 @@ static int cases(kg_cases *b) {
         return 0;
     }
     quick(b);
+    kg_nan_cases(b);
     if (b->level == KG_CASES_FULL) full(b);
     return 0;
 }

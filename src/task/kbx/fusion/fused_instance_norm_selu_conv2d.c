@@ -55,6 +55,7 @@ static int cases(kg_cases *b) {
         kg_conv_cases(b,
                       &(kg_conv_family){.complete = complete, .batched = true, .no_text = true, .no_specials = true});
         normalisations(b);
+        kg_nan_cases(b);
         return 0;
     }
     // Of the published sizes, the two last are left out: inputs of 2 and 34 GB.

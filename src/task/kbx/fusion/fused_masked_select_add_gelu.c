@@ -59,7 +59,10 @@ static void quick(kg_cases *b) {
     number(b, add(b, F32(33, 65), BITS(33, 1), 17, scalar), -0.75);
     add(b, F32(65), BITS(33, 65), 1000, F32(1000));
     add(b, F32(5, 7, 3, 11), BITS(5, 7, 3, 11), 600, F32(600));
+    add(b, F32(33, 1), BITS(33, 65), 1000, F32(1000));
+    add(b, F32(1, 65), BITS(65), 31, F32(31));
     add(b, F32(65537), BITS(65537), 32000, F32(32000));
+    add(b, F32(1000), BITS(1000), 517, F32(517))->args[INPUT].fill = (kg_fill){KG_FILL_CONST, NAN, 0};  // NaN stays
     add(b, kg_tensor_transposed(KG_F32, KG_SHAPE(33, 65), 0, 1), BITS(33, 65), 1000, F32(1000));
     add(b, F32(33, 65), kg_tensor_transposed(KG_BOOL, KG_SHAPE(33, 65), 0, 1), 1000, F32(1000));
     add(b, F32(1000), BITS(1000), 400, kg_tensor_stepped(KG_F32, KG_SHAPE(400), 3));
@@ -83,13 +86,13 @@ static void full(kg_cases *b) {
         number(b, add(b, F32(n), BITS(n), (n + 1) / 2, kg_tensor_contiguous(KG_F32, 0, NULL)), 0.5);
     add(b, F32(262147), BITS(262147), 170000, F32(170000));
     add(b, kg_tensor_expanded(KG_F32, KG_SHAPE(19, 129), 0), BITS(19, 129), 1200, F32(1200));
-    add(b, F32(1000), BITS(1000), 517, F32(517))->args[INPUT].fill = (kg_fill){KG_FILL_CONST, NAN, 0};  // NaN stays
     add(b, F32(1000), BITS(1000), 517, F32(517))->args[INPUT].fill = KG_LOGSCALE(-20, 6);
 }
 
 static int cases(kg_cases *b) {
     if (b->level == KG_CASES_QUICK || b->level == KG_CASES_FULL) {
         quick(b);
+        kg_nan_cases(b);
         if (b->level == KG_CASES_FULL) full(b);
         return 0;
     }

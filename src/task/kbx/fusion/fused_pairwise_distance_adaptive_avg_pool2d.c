@@ -64,6 +64,8 @@ static void distances(kg_cases *b) {
     filled(plain(b, t), 1, INFINITY);
     pair(b, DENSE(2, 3, 11, 13), DENSE(2, 3, 16, 9), 2, 4, 5);  // images of different sizes
     pair(b, DENSE(2, 3, 11, 13), DENSE(1, 3, 11, 13), 2, 4, 5);
+    pair(b, DENSE(1, 3, 11, 13), DENSE(2, 3, 11, 13), 2, 4, 5);
+    add(b, DENSE(1, 2100, 3, 4), 2, 2, 3);
     with(b, plain(b, KG_F64), "p", 3);
     with(b, plain(b, KG_F16), "p", 1);
     with(b, plain(b, KG_BF16), "eps", 0.25);

@@ -47,6 +47,7 @@ static void quick(kg_cases *b) {
     alike(b, F32(1, 1));
     alike(b, F32(33, 65));
     alike(b, F32(3, 1025));
+    alike(b, F32(3, 4099));
     alike(b, F32(257, 3));
     alike(b, F32(0, 4));
     add(b, F32(9, 33), F32(1, 33));
@@ -83,6 +84,7 @@ static void full(kg_cases *b) {
 static int cases(kg_cases *b) {
     if (b->level == KG_CASES_QUICK || b->level == KG_CASES_FULL) {
         quick(b);
+        kg_nan_cases(b);
         if (b->level == KG_CASES_FULL) full(b);
         return 0;
     }

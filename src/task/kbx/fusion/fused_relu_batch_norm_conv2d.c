@@ -86,6 +86,7 @@ static int cases(kg_cases *b) {
     if (b->level == KG_CASES_QUICK || b->level == KG_CASES_FULL) {
         kg_conv_cases(b, &(kg_conv_family){.complete = complete, .batched = true, .no_specials = true});
         normalisations(b);
+        kg_nan_cases(b);
         return 0;
     }
     // Of the published sizes, the two last are left out: 2.5e12 and 1e13 products.

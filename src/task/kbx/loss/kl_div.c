@@ -41,6 +41,7 @@ static int cases(kg_cases *b) {
     f.input = KG_SPECIALS(-2, 1);
     f.target = KG_UNIFORM(0.125, 1);
     kg_pair_case(b, &f, line, line, "none");
+    kg_nan_cases(b);
     return 0;
 }
 

@@ -26,6 +26,7 @@ static int cases(kg_cases *b) {
     f.input = KG_SPECIALS(0, 1);
     kg_pair_case(b, &f, d, d, "none");
     kg_pair_case(b, &f, d, d, "sum");  // NaN
+    kg_nan_cases(b);
     return 0;
 }
 

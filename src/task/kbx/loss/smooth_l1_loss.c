@@ -42,6 +42,7 @@ static void quick(kg_cases *b) {
     alike(b, F32(0), NULL);  // mean of nothing: NaN
     add(b, F32(33, 65), F32(65), "none");
     add(b, F32(33, 1), F32(1, 65), NULL);
+    add(b, F32(65), F32(33, 65), "sum");
     add(b, kg_tensor_transposed(KG_F32, KG_SHAPE(33, 65), 0, 1), F32(33, 65), "none");
     alike(b, F32(1027), "none")->args[INPUT].fill = KG_SPECIALS(0, 1);
     alike(b, F32(1027), "none")->args[INPUT].fill = KG_OUTLIERS(0, 1);
@@ -64,6 +65,7 @@ static void full(kg_cases *b) {
 static int cases(kg_cases *b) {
     if (b->level == KG_CASES_QUICK || b->level == KG_CASES_FULL) {
         quick(b);
+        kg_nan_cases(b);
         if (b->level == KG_CASES_FULL) full(b);
         return 0;
     }

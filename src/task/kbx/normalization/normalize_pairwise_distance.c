@@ -61,6 +61,8 @@ static void quick(kg_cases *b) {
     alike(b, F32(0, 3, 4));
     alike(b, F32(2, 129, 5));
     alike(b, F32(400, 3, 2));
+    alike(b, F32(2, 3, 4099));
+    alike(b, F32(2, 4099, 2));
     along(b, alike(b, F32(5, 7, 3)), 0, false);
     along(b, alike(b, F32(5, 7, 3)), -2, false);
     along(b, alike(b, F32(9, 33)), 0, false);

@@ -53,6 +53,7 @@ static void quick(kg_cases *b) {
     alike(b, F32(1, 1));
     alike(b, F32(33, 65));
     alike(b, F32(9, 1025));
+    alike(b, F32(3, 4099));
     alike(b, F32(0, 5));
     alike(b, F32(1031, 3));
     alike(b, F32(3, 4, 1027));

@@ -65,6 +65,7 @@ static void quick(kg_cases *b) {
     norm(b, add(b, t, 40, 1, 0.5), INFINITY)->args[X].fill = (kg_fill){KG_FILL_CONST, NAN, 0};
     kg_case *c = add(b, t, 31, 1, 0.5);
     kg_set_strided(c, b->task, "x", kg_tensor_stepped(t, KG_SHAPE(31), 3), KG_NORMAL(0.5, 1));
+    c->args[A].tensor.stride[0] = c->args[A].tensor.stride[1] = 2;
     for (size_t i = 0; i < 3; i++) {
         const kg_dtype other = (const kg_dtype[]){KG_F16, KG_BF16, KG_F64}[i];
         add(b, other, 65, 0.25, 0.5);

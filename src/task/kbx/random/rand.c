@@ -42,7 +42,8 @@ static void bare(kg_cases *b, int64_t n) { add(b, 1, &n)->args[SIZE].scalar = tr
 
 static void quick(kg_cases *b) {
     static const kg_dtype dtypes[] = {KG_F16, KG_BF16, KG_F64, KG_F32, KG_C64};
-    static const int64_t lengths[] = {1, 2, 31, 1000, 4096, 65537};
+    static const int64_t lengths[] = {1000, 1, 2, 31, 4096, 65537};  // first what no constant answers
+
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) bare(b, lengths[i]);
     add(b, 0, NULL);
     add(b, KG_INTS(1023));
