@@ -47,6 +47,10 @@ static void quick(kg_cases *b) {
     kg_set_none(c, b->task, "running_mean");
     kg_set_none(c, b->task, "running_var");
     add(b, kg_tensor_transposed(KG_F32, KG_SHAPE(4, 6, 9, 8), 1, 3), true, true);
+    for (int training = 0; training < 2; training++) {
+        c = add(b, F32(4, 5, 3, 7), training, true);
+        for (int i = MEAN; i <= BIAS; i++) c->args[i].tensor = kg_tensor_stepped(KG_F32, KG_SHAPE(5), 2);
+    }
     add(b, F32(5, 3, 17), false, true)->args[INPUT].fill = (kg_fill){KG_FILL_CONST, NAN, 0};
     add(b, F32(8, 3, 11, 13), true, true)->args[INPUT].fill = KG_NORMAL(1000, 1);
     add(b, F32(8, 3, 11, 13), true, true)->args[INPUT].fill = KG_OUTLIERS(0.5, 1);

@@ -17,7 +17,7 @@
 #define KG_LOGSCALE(low, high)       ((kg_fill){KG_FILL_LOGSCALE, (low), (high)})
 // Logits whose exponentials overflow and underflow, in float64 too. In rows of three the last is often the largest, by
 // so much that nothing else counts, and an eighth of the rows lie below 0 whole.
-#define KG_LARGE_LOGITS KG_NORMAL(0, 20000)
+#define KG_LARGE_LOGITS KG_NORMAL(0, 1e6)
 
 // n elements of which exactly `chosen` are 1: bool masks whose number of true elements is known.
 #define KG_CHOICE(n, chosen) ((kg_fill){KG_FILL_CHOICE, (double)(n), (double)(chosen)})

@@ -94,6 +94,8 @@ static void quick(kg_cases *b) {
     // Exponentials that overflow without the largest taken off.
     still(b, plain(b))->args[OTHER].fill = KG_NORMAL(2000, 1);
     still(b, of(b, t, 2, 65, 3, 9))->args[OTHER].fill = KG_LARGE_LOGITS;
+    // Below any number that stands for -infinity.
+    still(b, of(b, t, 2, 65, 3, 9))->args[OTHER].fill = KG_NORMAL(-1e33, 1e31);
     still(b, of(b, t, 1, 5, 8193, 2))->args[OTHER].fill = KG_LARGE_LOGITS;
     kg_case *c = plain(b);  // the same values in both calls, but for mat2
     c->args[INPUT1].fill = c->args[INPUT2].fill = c->args[OTHER].fill = (kg_fill){KG_FILL_CONST, 0.5, 0};

@@ -65,6 +65,9 @@ static void quick(kg_cases *b) {
         b->items[b->n - 1].args[0].fill = KG_NORMAL(sign, 0.1);
         b->items[b->n - 1].args[1].fill = KG_NORMAL(100, 10);
     }
+    kg_set_bool(add(b, DENSE(515, 3)), b->task, "training", false);  // below any number that stands for -infinity
+    b->items[b->n - 1].args[0].fill = KG_NORMAL(-1, 0.1);
+    b->items[b->n - 1].args[1].fill = KG_NORMAL(1e33, 1e31);
     kg_set_bool(add(b, DENSE(5, 4099)), b->task, "training", false);
     kg_set_bool(add(b, DENSE(8193, 2)), b->task, "training", false);
     b->items[b->n - 1].args[1].fill = KG_LARGE_LOGITS;

@@ -90,6 +90,8 @@ static void quick(kg_cases *b) {
     with_p(b, plain(b), 0)->args[INPUT].fill = KG_NORMAL(0, 60);
     with_p(b, plain(b), 0)->args[INPUT].fill = KG_LARGE_LOGITS;
     with_p(b, of(b, t, 1, 65, 5, 3, 17), 0)->args[INPUT].fill = KG_LARGE_LOGITS;
+    c = with_p(b, of(b, t, 1, 65, 5, 3, 17), 0);  // below any number that stands for -infinity
+    c->args[INPUT].fill = KG_NORMAL(-1e33, 1e31), c->args[WEIGHT1].fill = KG_NORMAL(1, 0.1);
     with_p(b, of(b, t, 1, 3, 4099, 3, 5), 0);
     with_p(b, of(b, t, 1, 2, 3, 4099, 5), 0);
     with_p(b, of(b, t, 1, 2, 3, 5, 4099), 0);
