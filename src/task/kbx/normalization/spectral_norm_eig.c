@@ -49,7 +49,8 @@ static int cases(kg_cases *b) {
     some(b, KG_C64);
     add(b, 0, KG_F32, 0, NULL, 4)->args[0].fill = (kg_fill){KG_FILL_CONST, -1.5, 0};  // -6, and 0
     // Zeros in the way of a reflection, alone and in a whole column.
-    for (int64_t n = 4; n <= 6; n++) add(b, 0, KG_F32, 0, NULL, n)->args[0].fill = (kg_fill){KG_FILL_TIES, 0, 0};
+    for (int64_t n = 4; n <= 6; n++)
+        add(b, 0, KG_F32, 1, (int64_t[]){12}, n)->args[0].fill = (kg_fill){KG_FILL_TIES, 0, 0};
     add(b, 0, KG_F32, 0, NULL, 7)->args[0].fill = kg_matrix_fill(KG_FILL_UPPER, KG_F32, 7);
     add(b, 0, KG_F32, 0, NULL, 9)->args[0].fill = kg_matrix_fill(KG_FILL_LOWER, KG_F32, 9);
     add(b, 0, KG_F32, 1, (int64_t[]){0}, 3);
