@@ -37,6 +37,7 @@ crosscheck:
 bench-mutation: bootstrap-test
 	@$(MAKE) --no-print-directory all
 	cmake --build $(BUILD) -j $(JOBS) --target usual_check
+	@bench/mutation/flushed.py --kgate $(BUILD)/kgate
 	@bench/mutation/bench_mutation.py --kgate $(BUILD)/kgate --usual-check $(BUILD)/usual_check
 
 asan tsan: bootstrap-test

@@ -81,7 +81,7 @@ bool kg_dtype_is_complex(kg_dtype t);
 kg_dtype kg_dtype_part(kg_dtype t);  // float32 for complex64, float64 for complex128; others are themselves
 double kg_dtype_unit(kg_dtype t);    // unit roundoff u: 2^-24 for f32; 0 for integers
 double kg_dtype_max(kg_dtype t);     // largest finite value
-double kg_dtype_tiny(kg_dtype t);    // absolute error that denormals may carry (half spacing; f32, bf16: 2 min normal)
+double kg_dtype_tiny(kg_dtype t);    // absolute error that denormals may carry (half spacing; f32, bf16: 16 min normal)
 
 // One element to and from double. Stores round to nearest even and overflow to infinity as IEEE 754
 // does; integers are converted exactly or clamped. int64 beyond 2^53: use kg_load_int.

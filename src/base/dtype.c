@@ -13,13 +13,14 @@ typedef struct {
 } dtype_info;
 
 // Unit roundoffs and ranges: IEEE 754-2019 table 3.5; bfloat16: 8 significant bits with binary32's exponents. tiny is
-// half the denormal spacing, but twice the least normal where hardware and libraries commonly flush denormals to zero:
-// a fast exponential that gives 0 below, say, e^-87 flushes the least of the normal numbers with them.
+// half the denormal spacing, but sixteen times the least normal where hardware and libraries commonly flush denormals
+// to zero: a denormal factor flushed takes a product of up to 2^-126 times the other one with it, and a fast exponential
+// that gives 0 below, say, e^-87 the least of the normal numbers.
 static const dtype_info info[KG_ALL_DTYPES] = {
     [KG_F64] = {"float64", "f64", 8, true, 0x1p-53, 0x1.fffffffffffffp1023, 0x1p-1074, 0},
-    [KG_F32] = {"float32", "f32", 4, true, 0x1p-24, 0x1.fffffep127, 0x1p-125, 0},
+    [KG_F32] = {"float32", "f32", 4, true, 0x1p-24, 0x1.fffffep127, 0x1p-122, 0},
     [KG_F16] = {"float16", "f16", 2, true, 0x1p-11, 65504.0, 0x1p-25, 0},
-    [KG_BF16] = {"bfloat16", "bf16", 2, true, 0x1p-8, 0x1.fep127, 0x1p-125, 0},
+    [KG_BF16] = {"bfloat16", "bf16", 2, true, 0x1p-8, 0x1.fep127, 0x1p-122, 0},
     [KG_I64] = {"int64", "i64", 8, false, 0, 9223372036854775807.0, 0, -9223372036854775808.0},
     [KG_I32] = {"int32", "i32", 4, false, 0, 2147483647.0, 0, -2147483648.0},
     [KG_I16] = {"int16", "i16", 2, false, 0, 32767.0, 0, -32768.0},
@@ -27,7 +28,7 @@ static const dtype_info info[KG_ALL_DTYPES] = {
     [KG_U8] = {"uint8", "u8", 1, false, 0, 255.0, 0, 0},
     [KG_BOOL] = {"bool", "bool", 1, false, 0, 1.0, 0, 0},
     [KG_DTYPES] = {"", "", 0, false, 0, 0, 0, 0},
-    [KG_C64] = {"complex64", "c64", 8, false, 0x1p-24, 0x1.fffffep127, 0x1p-126, 0},
+    [KG_C64] = {"complex64", "c64", 8, false, 0x1p-24, 0x1.fffffep127, 0x1p-122, 0},
     [KG_C128] = {"complex128", "c128", 16, false, 0x1p-53, 0x1.fffffffffffffp1023, 0x1p-1074, 0},
 };
 

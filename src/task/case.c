@@ -1,4 +1,5 @@
 // Cases: adding them, setting their arguments, and everything that follows from the arguments.
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -174,10 +175,10 @@ int64_t kg_case_largest(const kg_case *c) {
 }
 
 // ---- names ------------------------------------------------------------------------------------------
-static const char *fill_word(kg_fill_kind k) {
-    switch (k) {
+static const char *fill_word(const kg_fill *f) {
+    switch (f->kind) {
     case KG_FILL_ZERO: return "zero";
-    case KG_FILL_CONST: return "const";
+    case KG_FILL_CONST: return isnan(f->a) ? "nan" : isinf(f->a) ? f->a > 0 ? "inf" : "-inf" : "const";
     case KG_FILL_OUTLIERS: return "outliers";
     case KG_FILL_SPECIALS: return "specials";
     case KG_FILL_LOGSCALE: return "logscale";
@@ -201,7 +202,7 @@ static void add_tensor_name(kg_text *out, const kg_arg *a) {
         return;
     }
     kg_tensor_describe(&a->tensor, out);
-    const char *word = fill_word(a->fill.kind);
+    const char *word = fill_word(&a->fill);
     if (word) kg_text_add(out, " %s", word);
     if (a->fill.kind == KG_FILL_CHOICE) kg_text_add(out, " %g true", a->fill.b);
     if (a->fill.kind == KG_FILL_NORMAL && (a->fill.a >= 100 || a->fill.a <= -100))

@@ -30,5 +30,5 @@ void kg_out_dtype(kg_cases *b, kg_dtype t) {
 
 kg_point kg_sqrt_point(double x) {
     const double v = sqrt(x);
-    return isfinite(v) ? kg_flushed(kg_point_make(v, 0.5 * v), x) : kg_point_exact(v);
+    return kg_flushed(isfinite(v) ? kg_point_make(v, 0.5 * v) : kg_point_exact(v), x);
 }

@@ -205,6 +205,8 @@ double kg_accumulation_unit(kg_precision p);
 kg_precision kg_required_precision(const kg_task *t, kg_dtype d);
 // What an answer may err by on a rung, as above; and its error over that bound: 0 when equal, infinity where no bound
 // excuses the difference. max: the dtype's largest finite value, near which an answer may overflow.
+// local: not negative, or KG_ANY_ANSWER: nothing can be held against any answer, NaN included.
+#define KG_ANY_ANSWER (-INFINITY)
 double kg_error_bound(kg_precision p, kg_dtype t, double value, double local, double acc);
 double kg_error_ratio(double got, double value, double bound, double max);
 

@@ -48,6 +48,15 @@ static void dtype_and_layout_are_kept_to(void **state) {
     assert_false(has);
 }
 
+static void finite_leaves_out_what_is_filled_with_nan(void **state) {
+    (void)state;
+    bool has;
+    kept("det", "f32", "f32[4,4] nan", &has);
+    assert_true(has);
+    kept("det", "f32,finite", "f32[4,4] nan", &has);
+    assert_false(has);
+}
+
 static void unknown_word_is_refused(void **state) {
     (void)state;
     kg_scope s;
@@ -62,6 +71,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_said_keeps_everything),
         cmocka_unit_test(dtype_and_layout_are_kept_to),
+        cmocka_unit_test(finite_leaves_out_what_is_filled_with_nan),
         cmocka_unit_test(unknown_word_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

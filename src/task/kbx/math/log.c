@@ -14,7 +14,7 @@ static int cases(kg_cases *b) {
 static kg_point at(const double *x, const void *ctx) {
     (void)ctx;
     const double v = log(*x);
-    return isfinite(v) ? kg_flushed(kg_point_make(v, 1), *x) : kg_point_exact(v);
+    return kg_flushed(isfinite(v) ? kg_point_make(v, 1) : kg_point_exact(v), *x);
 }
 
 static int oracle(const kg_call *call, kg_ref *ref) { return kg_pointwise_oracle(call, ref, at); }

@@ -40,7 +40,7 @@ static kg_point at(const double *x, const void *ctx) {
     double z = *x;
     if (!eps->none) z = z < eps->f ? eps->f : z > 1 - eps->f ? 1 - eps->f : z;
     const double v = log(z / (1 - z));
-    return isfinite(v) ? kg_flushed(kg_point_make(v, 2 / (1 - z)), z) : kg_point_exact(v);
+    return kg_flushed(isfinite(v) ? kg_point_make(v, 2 / (1 - z)) : kg_point_exact(v), z);
 }
 
 static int oracle(const kg_call *call, kg_ref *ref) {

@@ -13,7 +13,7 @@ static int cases(kg_cases *b) {
 static kg_point at(const double *x, const void *ctx) {
     (void)ctx;
     const double v = 1 / sqrt(*x);
-    return isfinite(v) ? kg_flushed(kg_point_make(v, 0.5 * v), *x) : kg_point_exact(v);
+    return kg_flushed(isfinite(v) ? kg_point_make(v, 0.5 * v) : kg_point_exact(v), *x);
 }
 
 static int oracle(const kg_call *call, kg_ref *ref) { return kg_pointwise_oracle(call, ref, at); }

@@ -13,7 +13,7 @@ static int cases(kg_cases *b) {
 static kg_point at(const double *x, const void *ctx) {
     (void)ctx;
     const double s = sqrt(*x), v = exp(s);
-    return isfinite(v) ? kg_point_make(v, 1.5 * s * v) : kg_point_exact(v);
+    return kg_flushed_nan(isfinite(v) ? kg_point_make(v, 1.5 * s * v) : kg_point_exact(v), *x);
 }
 
 static int oracle(const kg_call *call, kg_ref *ref) { return kg_pointwise_oracle(call, ref, at); }

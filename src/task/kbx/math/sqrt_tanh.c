@@ -14,7 +14,7 @@ static int cases(kg_cases *b) {
 static kg_point at(const double *x, const void *ctx) {
     (void)ctx;
     const double s = sqrt(*x), v = tanh(s);
-    if (!isfinite(s)) return kg_point_exact(v);
+    if (!isfinite(s)) return kg_flushed_nan(kg_point_exact(v), *x);
     kg_point p = kg_point_make(v, 1.5 * s * (1 - v) * (1 + v));
     p.local += 4;
     return p;

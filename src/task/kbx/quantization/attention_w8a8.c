@@ -365,7 +365,7 @@ static void in_float(head *d, int64_t e, kg_ref *ref, size_t k) {
         const double x = plain ? kg_at(v, (d->matrix * d->keys + j) * d->width + e) : unit * c->q[j];
         kg_dot_add(&sum, d->p[j], x);
         slack += d->p_error[j] * fabs(x);
-        if (!plain) slack += d->p[j] * (unit * c->off[j] + fabs(x) * c->scale_error);
+        if (!plain) slack += d->p[j] * (unit * c->off[j] + (fabs(x) + unit * c->off[j]) * c->scale_error);
     }
     ref->value[k] = kg_sum_value(&sum);
     ref->local[k] = kg_sum_local(&sum) + 2 * fabs(ref->value[k]);

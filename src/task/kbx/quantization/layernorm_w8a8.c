@@ -84,6 +84,7 @@ static void quick(kg_cases *b) {
     kg_set_float(add(b, F32(9, 33), 1, true), b->task, "eps", 0.5);
     add(b, kg_tensor_transposed(KG_F32, KG_SHAPE(33, 65), 0, 1), 1, true);
     add(b, F32(9, 100), 1, true)->args[INPUT].fill = KG_NORMAL(5, 1);
+    add(b, F32(5, 2049), 1, true)->args[INPUT].fill = KG_NORMAL(60, 1);  // a mean of many deviations
     add(b, F32(9, 257), 1, true)->args[INPUT].fill = KG_OUTLIERS(0.5, 1);
     add(b, F32(9, 257), 1, true)->args[WEIGHT].fill = KG_OUTLIERS(0.5, 1);
     add(b, F32(9, 33), 1, true)->args[INPUT].fill = KG_NORMAL(0, 1e-2);  // eps counts beside the variance
@@ -210,6 +211,7 @@ static void *prepare(const kg_call *call) {
 typedef struct {
     int64_t line;
     kg_norm m;
+    double var_off;  // what integers one off may take from its variance
     double *x, *error;
     float *integers;
     kg_quants q;
@@ -239,7 +241,8 @@ static kg_norm moments_of_integers(group *g, int64_t n, double eps) {
         off_var += off * (2 * d + off);
     }
     m.mean_acc += size / (double)n + KG_ABSOLUTE(off_mean / (double)n);  // s q itself rounds
-    m.var_acc += KG_ABSOLUTE(off_var / (double)n + 2 * g->q.scale_error * m.eps);
+    g->var_off = off_var / (double)n;
+    m.var_acc += KG_ABSOLUTE(g->var_off + 2 * g->q.scale_error * m.eps);
     return m;
 }
 
@@ -275,9 +278,11 @@ static double input_of(const group *g, const kg_call *call, int64_t i) {
 // What its integer adds to the error of the normalised value.
 static double slack_of(const group *g, int what, int64_t i) {
     if (what == PLAIN) return 0;
-    const double r = 1 / sqrt(g->m.var + g->m.eps), off = g->q.off[i];
-    if (what == QUANTISED_INPUT) return off * r;
-    const double slack = g->q.scale * (off + abs(g->q.q[i]) * g->q.scale_error);
+    const double off = g->q.off[i], least = fmax(g->m.var - g->var_off, g->m.var / 4) + g->m.eps;
+    // Of a group with several near ties, the others' integers make r larger.
+    if (what == QUANTISED_INPUT) return off / sqrt(least);
+    const double r = 1 / sqrt(g->m.var + g->m.eps);
+    const double slack = g->q.scale * (off + (abs(g->q.q[i]) + off) * g->q.scale_error);
     if (what == FLOAT_MOMENTS) return slack * r;
     return g->q.scale > 0 ? slack : 2 * g->error[i];  // a group of equal values: z is nothing but error
 }
@@ -293,7 +298,7 @@ static void element(const group *g, const kg_call *call, int64_t i, kg_ref *ref,
     if (choice[1] == NORMALISED)
         kg_ref_put(ref, k, false, z * weight + added, KG_LAMBDA * (fabs(z * weight) + fabs(added)), 0, 0);
     else kg_norm_put(ref, k, false, &g->m, x, weight, added);
-    const double weight_off = w ? w->scale * w->off[i] + fabs(weight) * w->scale_error : 0;
+    const double weight_off = w ? w->scale * w->off[i] * (1 + w->scale_error) + fabs(weight) * w->scale_error : 0;
     ref->acc[k] += KG_ABSOLUTE(slack_of(g, choice[1], i) * (fabs(weight) + weight_off) + fabs(z) * weight_off);
     if (choice[1] == PLAIN) ref->local[k] *= KG_ANY_PRECISION;
 }

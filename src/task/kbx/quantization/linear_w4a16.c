@@ -164,7 +164,7 @@ static void element(const space *s, bool plain, bool half_sum, double bias, kg_r
         ref->local[k] += scale * kg_sum_local(&sum);
         ref->acc[k] *= 0x1p13;  // 2^-11 for 2^-24
     }
-    ref->acc[k] += KG_ABSOLUTE(scale * slack + (plain ? 0 : fabs(product) * s->q.scale_error));
+    ref->acc[k] += KG_ABSOLUTE(scale * slack + (plain ? 0 : (fabs(product) + scale * slack) * s->q.scale_error));
 }
 
 static int oracle(const kg_call *call, kg_ref *ref) {
