@@ -146,7 +146,7 @@ def reads_as_contiguous(s):
 
 
 # Tasks whose outputs are whole numbers or truth values: nothing to round, and no NaN.
-WHOLE = re.compile(r"(^|/)(argmax|argmin|bitwise_\w+|signbit\w*|gelu_int8|fused_index_select_eq)$")
+WHOLE = re.compile(r"(^|/)(argmax|argmin|bitwise_\w+|signbit\w*|gelu_int8|mul_int8|fused_index_select_eq)$")
 
 
 # ---- numbers ------------------------------------------------------------------------------------------

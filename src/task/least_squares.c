@@ -46,6 +46,7 @@ void kg_least_squares_cases(kg_cases *b) {
     for (size_t i = 0; i < sizeof quick / sizeof *quick; i++) sized(b, KG_F32, quick[i][0], quick[i][1], quick[i][2]);
     kg_least_squares_some(b, KG_F32);
     kg_least_squares_some(b, KG_F64);
+    kg_least_squares_add(b, OF(KG_F32, 9, 3), OF(KG_F32, 9, 2))->args[RHS].fill = (kg_fill){KG_FILL_CONST, NAN, 0};
     if (b->level == KG_CASES_QUICK) return;
     for (size_t i = 0; i < sizeof full / sizeof *full; i++) {
         sized(b, KG_F32, full[i][0], full[i][1], full[i][2]);

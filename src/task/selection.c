@@ -24,7 +24,10 @@ int64_t kg_known_sum(const kg_arg *a) {
     switch (a->fill.kind) {
     case KG_FILL_CONST: return n * of;
     case KG_FILL_CHOICE: return n == 0 ? 0 : n == of ? chosen : -1;
-    case KG_FILL_SHUFFLE: return n == of && chosen == 1 ? n * (n - 1) / 2 : -1;
+    case KG_FILL_SHUFFLE: {
+        const bool one_line = a->tensor.ndim == 1 && chosen == a->tensor.stride[0];
+        return n == of && (chosen == 1 || one_line) ? n * (n - 1) / 2 : -1;
+    }
     default: return n == 0 ? 0 : -1;
     }
 }

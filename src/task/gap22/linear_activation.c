@@ -44,6 +44,7 @@ static void quick(kg_cases *b) {
     add(b, DENSE(0, 33), 20);
     add(b, DENSE(4, 33), 0);
     add(b, DENSE(17, 65), 129);
+    add(b, DENSE(2, 9), 1031);
     add(b, DENSE(1, 9, 1025), 17);
     add(b, DENSE(2, 4099), 3);
     add(b, DENSE(5, 7), 4)->args[X].fill = (kg_fill){KG_FILL_CONST, NAN, 0};

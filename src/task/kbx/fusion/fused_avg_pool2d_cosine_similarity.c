@@ -54,6 +54,7 @@ static void quick(kg_cases *b) {
     alike(b, DENSE(2, 5, 9, 11), 3);
     alike(b, DENSE(1, 1, 1, 1), 1);
     alike(b, DENSE(3, 64, 7, 5), 1);
+    alike(b, DENSE(3, 2, 101, 64), 2);  // more than 4096 outputs
     alike(b, DENSE(2, 129, 4, 6), 2);
     alike(b, DENSE(2, 1, 6, 6), 3);  // one channel: the signs' product
     alike(b, DENSE(2, 3, 5, 5), 5);

@@ -20,7 +20,7 @@ static const kg_param params[] = {
 #define OF(t, ...) kg_tensor_contiguous(t, KG_SHAPE(__VA_ARGS__))
 static void batches(kg_cases *b, kg_dtype t) {
     kg_least_squares_add(b, OF(t, 3, 7, 4), OF(t, 3, 7, 2));
-    kg_least_squares_add(b, OF(t, 2, 2, 9, 3), OF(t, 2, 2, 9));
+    kg_least_squares_add(b, OF(t, 2, 3, 9, 3), OF(t, 2, 3, 9));
     kg_least_squares_add(b, OF(t, 23, 5), OF(t, 23));
     kg_least_squares_add(b, kg_tensor_transposed(t, KG_SHAPE(3, 9, 4), 0, 2), kg_tensor_stepped(t, KG_SHAPE(3, 9), 2));
 }

@@ -60,6 +60,7 @@ static void full(kg_cases *b) {
     add(b, DENSE(2, 3), DENSE(3, 2), 1, 1);
     add(b, DENSE(3, 2048), DENSE(2048, 3), 1, 1);
     add(b, DENSE(200, 3), DENSE(3, 200), 1, 0.5);
+    add(b, DENSE(1031, 3), DENSE(3, 1031), 1, 0.5);
     add(b, DENSE(128, 128), DENSE(128, 128), 1, 0.5);
     add(b, kg_tensor_expanded(t, KG_SHAPE(30, 40), 0), DENSE(40, 30), 1, 1);
     add(b, DENSE(20, 30), DENSE(30, 20), 1, 0.5)->args[B].fill = KG_NORMAL(100, 1);

@@ -45,6 +45,7 @@ static void quick(kg_cases *b) {
     add(b, DENSE(20, 30), 1, 0.5)->args[A].fill = KG_OUTLIERS(0, 1);
     add(b, DENSE(16, 16), 1, 1)->args[C].fill = KG_NORMAL(-100, 1);  // all negative
     add(b, DENSE(3, 5003), 1, 0.5);
+    add(b, DENSE(1031, 3), 1, 0.5);
     for (int i = A; i <= C; i++) {
         t = KG_F32;
         add(b, DENSE(3, 5), 1, 0.5)->args[i].fill = (kg_fill){KG_FILL_CONST, NAN, 0};
