@@ -38,7 +38,8 @@ def reason(record):
 
 
 def agree(word, verdict):
-    return our_word(verdict) == word or (word == "no call" and verdict == "broken")
+    """Whether it is right; in which way a wrong one fails is no disagreement."""
+    return (word == "right") == (our_word(verdict) == "right")
 
 
 def line_of(record):
