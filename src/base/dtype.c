@@ -14,8 +14,8 @@ typedef struct {
 
 // Unit roundoffs and ranges: IEEE 754-2019 table 3.5; bfloat16: 8 significant bits with binary32's exponents. tiny is
 // half the denormal spacing, but sixteen times the least normal where hardware and libraries commonly flush denormals
-// to zero: a denormal factor flushed takes a product of up to 2^-126 times the other one with it, and a fast exponential
-// that gives 0 below, say, e^-87 the least of the normal numbers.
+// to zero: a denormal factor flushed takes a product of up to 2^-126 times the other one with it, and a fast
+// exponential that gives 0 below, say, e^-87 the least of the normal numbers.
 static const dtype_info info[KG_ALL_DTYPES] = {
     [KG_F64] = {"float64", "f64", 8, true, 0x1p-53, 0x1.fffffffffffffp1023, 0x1p-1074, 0},
     [KG_F32] = {"float32", "f32", 4, true, 0x1p-24, 0x1.fffffep127, 0x1p-122, 0},
