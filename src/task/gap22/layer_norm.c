@@ -42,6 +42,7 @@ static void quick(kg_cases *b) {
     add(b, F32(4, 5, 7), 3, false);
     add(b, F32(0, 5), 1, true);
     kg_set_none(add(b, F32(9, 33), 1, true), b->task, "bias");
+    kg_set_none(add(b, F32(9, 33), 1, true), b->task, "weight");
     kg_set_float(add(b, F32(9, 33), 1, true), b->task, "eps", 0.5);
     add(b, kg_tensor_transposed(KG_F32, KG_SHAPE(33, 65), 0, 1), 1, true);
     add(b, F32(9, 1000), 1, true)->args[INPUT].fill = KG_NORMAL(1000, 1);

@@ -119,6 +119,8 @@ static int oracle(const kg_call *call, kg_ref *ref) {
     const bool half = kg_is_half(x.desc.dtype);
     const kg_groups g = kg_groups_of(&x.desc, ((1 << dims) - 1) << (x.desc.ndim - dims));
     const double eps = call->c->args[EPS].none ? 2 * kg_dtype_unit(x.desc.dtype) : call->c->args[EPS].f;
+    // A stored x / rms may be denormal, before it is multiplied by the weight.
+    const double least = half ? kg_dtype_tiny(x.desc.dtype) / kg_dtype_unit(x.desc.dtype) : 0;
     mean_square m = {0};
     int64_t line = -1;
     for (size_t k = 0; k < ref->n; k++) {
@@ -128,7 +130,8 @@ static int oracle(const kg_call *call, kg_ref *ref) {
         }
         const double w = weight.data ? kg_at(&weight, ref->index[k] % g.count) : 1;
         const double y = kg_at(&x, ref->index[k]) / sqrt(m.s2) * w, size = fabs(y);
-        if (isfinite(y)) kg_ref_put(ref, k, half, y, KG_LAMBDA * size, 2 * size, size * m.acc / (2 * m.s2));
+        if (isfinite(y))
+            kg_ref_put(ref, k, half, y, KG_LAMBDA * size, 2 * size + fabs(w) * least, size * m.acc / (2 * m.s2));
         else kg_ref_put(ref, k, false, y, 0, 0, 0);
     }
     return 0;

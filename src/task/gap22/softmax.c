@@ -5,12 +5,7 @@
 #include "task/shared.h"
 
 static int cases(kg_cases *b) {
-    if (b->level == KG_TIMED_CPU) return kg_softmax_cases(b);
-    if (b->level != KG_TIMED_CUDA) {
-        const int rc = kg_softmax_cases(b);
-        kg_large_logits_cases(b);
-        return rc;
-    }
+    if (b->level != KG_TIMED_CUDA) return kg_softmax_cases(b);
     for (int i = 0; i < 2; i++) {
         kg_case *c = kg_case_add(b);
         kg_set_tensor(c, b->task, "input", KG_F16, KG_SHAPE(i ? 4096 : 512, i ? 32768 : 1024), KG_NORMAL(0, 2));

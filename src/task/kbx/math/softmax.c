@@ -63,10 +63,11 @@ static void full(kg_cases *b) {
 
 int kg_softmax_cases(kg_cases *b) {
     switch (b->level) {
-    case KG_CASES_QUICK: quick(b); return 0;
+    case KG_CASES_QUICK:
     case KG_CASES_FULL:
         quick(b);
-        full(b);
+        kg_large_logits_cases(b);
+        if (b->level == KG_CASES_FULL) full(b);
         return 0;
     case KG_TIMED_CUDA:
         for (int64_t n = 16; n <= 524288; n *= 2) add(b, F32(1024, n), 1);
