@@ -159,6 +159,11 @@ double kg_fill_value(const kg_fill *f, kg_dtype t, uint64_t seed, int64_t index)
 // Fills [first, first+count) of a storage of dtype t. data points at element `first`.
 void kg_fill_range(const kg_fill *f, kg_dtype t, uint64_t seed, int64_t first, int64_t count, void *data);
 
+// ---- being interrupted --------------------------------------------------------------------------
+// A signal is the whole process's. Whoever waits or works for long looks here and fails with KG_ERR_CANNOT.
+void kg_interrupt(void);  // from a signal handler
+bool kg_interrupted(void);
+
 // ---- time ---------------------------------------------------------------------------------------
 double kg_now(void);  // seconds, CLOCK_MONOTONIC_RAW
 

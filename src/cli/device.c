@@ -53,7 +53,7 @@ static json_t *kept_ceilings(kg_database *s, const kg_device_info *i) {
 
 static json_t *measured_ceilings(listing *l, kg_device *d, kg_error *err) {
     kg_ceilings c;
-    if (kg_ceilings_of(d, l->store, true, on_progress, NULL, &c, err)) return NULL;
+    if (kg_ceilings_measure(d, l->store, on_progress, NULL, &c, err)) return NULL;
     char *json = kg_ceilings_to_json(&c);
     json_t *v = json_loads(json, 0, NULL);
     free(json);

@@ -10,6 +10,7 @@ static volatile sig_atomic_t interrupted;
 
 static void on_signal(int number) {
     interrupted = number;
+    kg_interrupt();
     signal(number, SIG_DFL);  // the second one ends it at once
 }
 

@@ -84,7 +84,7 @@ static bool wait_done(kg_session *s) {
                   : kg_control_wait(&s->control->done, s->seq, 0.05))
             return true;
         double now = kg_now();
-        if (now > deadline) return false;
+        if (now > deadline || kg_interrupted()) return false;
         if (polls && now < look) continue;
         look = now + 0.01;
         // The answer follows the write, so look at the word once more.

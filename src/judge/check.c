@@ -277,7 +277,7 @@ static int compare(const kg_check_request *r, const kg_call *call, const target 
     int64_t *index = NULL;
     size_t n = (size_t)total;
     double reach = r->task->reach ? r->task->reach(r->task, r->c) : 1;
-    if (!r->full && kg_sample_needed(total, reach)) {
+    if (kg_sample_needed(total, reach, r->effort)) {
         n = kg_sample_indices(total, reach, r->seeds[r->n_seeds - 1], &index);
         if (!index) return kg_fail(err, KG_ERR_MEMORY, "no memory for sampled indices");
     }
@@ -329,7 +329,7 @@ static void merge_holds(kg_holds *h, kg_check *out) {
 
 static int judge_held(const kg_check_request *r, const kg_call *call, const target *list, int n, kg_check *out,
                       kg_error *err) {
-    kg_answer a = {.n = n, .kept = r->kept, .seed = r->seeds[r->n_seeds - 1], .full = r->full};
+    kg_answer a = {.n = n, .kept = r->kept, .seed = r->seeds[r->n_seeds - 1], .full = r->effort == KG_EFFORT_FULL};
     char *dense[KG_MAX_OUTS + KG_MAX_ARGS] = {NULL};
     int rc = 0;
     for (int i = 0; i < n && !rc; i++) {

@@ -15,8 +15,8 @@ typedef struct {
     const uint64_t *seeds;  // fill seeds of the calls on the slot, oldest first; the last made the values judged
     int n_seeds;            // 1 for stateless tasks
     bool native;            // C or CUDA: out= arguments do not exist
-    bool full;              // every element whatever it costs
-    void **kept;            // what calls of one case share (oracle/holds.h); NULL: this call stands alone
+    kg_effort effort;
+    void **kept;  // what calls of one case share (oracle/holds.h); NULL: this call stands alone
 } kg_check_request;
 
 int kg_check_outputs(const kg_check_request *r, kg_check *out, kg_error *err);

@@ -47,7 +47,9 @@ static int judge_case(kg_trial *t, const kg_case *c, kg_error *err) {
         int n = 0;
         kg_check k = {0};
         rc = kg_trial_call_case(t, t->session, c, 0, call, seeds, &n, &why);
-        if (!rc) rc = kg_session_check(t->session, seeds, n, 0, t->judge->o.full, &kept, &k, &why);
+        if (!rc)
+            rc = kg_session_check(t->session, seeds, n, 0, t->judge->o.full ? KG_EFFORT_FULL : KG_EFFORT_USUAL, &kept,
+                                  &k, &why);
         if (rc) break;
         for (int p = 0; p < KG_PREC_NONE; p++)
             if (k.worst[p] > worst.worst[p]) worst.worst[p] = k.worst[p];
@@ -95,6 +97,7 @@ int kg_trial_correctness(kg_trial *t, kg_error *err) {
             t->not_run++;
             continue;
         }
+        if (kg_interrupted()) return kg_fail(err, KG_ERR_CANNOT, "interrupted");
         kg_trial_progress(t, "case %zu of %zu: %s", i + 1, t->cases.n, c->name);
         kg_error why = {0};
         if (judge_case(t, c, &why) == 0) continue;

@@ -15,18 +15,21 @@ static uint64_t fresh(void) {
     return getrandom(&v, sizeof v, 0) == (ssize_t)sizeof v ? v : (uint64_t)(kg_now() * 1e9);
 }
 
-int kg_judge_open(kg_launcher *l, kg_device *d, const kg_ceilings *ceilings, const kg_judge_options *o, kg_judge **out,
+int kg_judge_open(kg_launcher *l, kg_device *d, kg_ceilings_source from, const kg_judge_options *o, kg_judge **out,
                   kg_error *err) {
     kg_judge *j = kg_alloc(sizeof *j);
     j->launcher = l;
     j->device = d;
-    j->ceilings = *ceilings;
+    j->ceilings_from = from;
+    j->ceilings = kg_ceilings_unknown();
+    j->known = from.known(from.ctx, &j->ceilings);
     j->o = *o;
     if (!j->o.baseline) j->o.baseline = "auto";
     if (!j->o.seed) j->o.seed = fresh();
     j->secret = fresh();
     j->o.seed &= INT64_MAX;  // JSON integers are signed
     if (d->ops->describe(d, &j->info, err)) {
+        kg_ceilings_free(&j->ceilings);
         free(j);
         return -1;
     }
@@ -38,12 +41,13 @@ void kg_judge_close(kg_judge *j) {
     if (!j) return;
     kg_baseline_close(j->baseline);
     kg_device_info_free(&j->info);
+    kg_ceilings_free(&j->ceilings);
     free(j);
 }
 
 const kg_ceilings *kg_judge_ceilings(const kg_judge *j, bool *raised) {
     *raised = j->raised;
-    return &j->ceilings;
+    return j->known ? &j->ceilings : NULL;
 }
 
 // ---- notes on the way ------------------------------------------------------------------------------
@@ -178,6 +182,13 @@ static int list_cases(kg_trial *t, kg_error *err) {
     return 0;
 }
 
+static void forget_start(kg_trial *t) {
+    kg_artifact_free(&t->artifact);
+    free(t->sandbox);
+    free(t->entry);
+    t->sandbox = t->entry = NULL;
+}
+
 // Opens the session and puts the candidate into it. 0: ready, 1: broken, -1: the judge's own failure.
 static int start(kg_trial *t, kg_error *err) {
     const kg_judge_options *o = &t->judge->o;
@@ -185,6 +196,7 @@ static int start(kg_trial *t, kg_error *err) {
     kg_session_options so = {
         .timeout_s = o->timeout_s, .flush_bytes = o->hot ? 0 : t->judge->info.cache_bytes * 2, .seed = t->seed};
     if (kg_session_open(t->judge->launcher, t->judge->device, is_python(c), &so, &t->session, err)) return -1;
+    forget_start(t);
     t->sandbox = kg_strdup(kg_session_sandbox(t->session));
     kg_error why = {0};
     if (kg_build(c, &t->judge->info, kg_session_scratch(t->session), o->timeout_s, &t->artifact, &why))
@@ -199,6 +211,22 @@ static int start(kg_trial *t, kg_error *err) {
         return theirs_or_ours(t, "load", &why, err);
     t->entry = kg_session_entry(t->session) ? kg_strdup(kg_session_entry(t->session)) : NULL;
     return 0;
+}
+
+// Not beside the candidate, whose process ends before: what it leaves running would lower them, for it and for all that
+// come after. 0: ready to be timed, 1: broken, -1: the judge's own failure.
+static int take_ceilings(kg_trial *t, kg_error *err) {
+    kg_judge *j = t->judge;
+    int rc = 0;
+    if (!j->known && t->sizes.n) {
+        kg_session_close(t->session);
+        t->session = NULL;
+        if (j->ceilings_from.measure(j->ceilings_from.ctx, &j->ceilings, err)) return -1;
+        j->known = true;
+        rc = start(t, err);
+    }
+    t->ceilings = kg_ceilings_copy(&j->ceilings);
+    return rc;
 }
 
 // The precision it really works at: the lowest rung over the cases of the dtype that is timed.
@@ -223,6 +251,7 @@ static int judge_steps(kg_trial *t, kg_error *err) {
     if (kg_trial_correctness(t, err)) return -1;
     kg_trial_find_precision(t);
     if (t->broken || kg_trial_failed(t) || t->judge->o.check_only) return 0;
+    if ((rc = take_ceilings(t, err))) return rc < 0 ? -1 : 0;
     if (kg_trial_timing(t, err)) return -1;
     kg_trial_find_precision(t);
     return 0;
@@ -245,7 +274,6 @@ static void find_task(kg_trial *t) {
 
 static void trial_free(kg_trial *t) {
     kg_session_close(t->session);
-    kg_artifact_free(&t->artifact);
     for (size_t i = 0; i < t->n_results; i++) free(t->results[i].why);
     for (size_t i = 0; i < t->n_times; i++) {
         kg_samples_free(&t->times[i].cand);
@@ -266,8 +294,7 @@ static void trial_free(kg_trial *t) {
     json_decref(t->not_checked);
     free(t->broken);
     free(t->no_baseline);
-    free(t->sandbox);
-    free(t->entry);
+    forget_start(t);
 }
 
 static char *timestamp(void) {
@@ -284,10 +311,9 @@ int kg_judge_candidate(kg_judge *j, const kg_candidate *c, json_t **record, kg_e
                   .cand = c,
                   .seed = j->o.seed,
                   .precision = KG_PREC_NONE,
+                  .ceilings = kg_ceilings_unknown(),
                   .not_timed = json_array(),
                   .not_checked = json_array()};
-    t.ceilings = j->ceilings;
-    t.ceilings.source = j->ceilings.source ? kg_strdup(j->ceilings.source) : NULL;
     char *started = timestamp();
     double start = kg_now();
     int rc = 0;

@@ -28,12 +28,21 @@ typedef struct {
 // Whether a baseline has this name: auto, none, a library, or a file that is there. Fails with KG_ERR_USAGE.
 int kg_baseline_known(const char *name, kg_error *err);
 
+// Where a device's ceilings come from: the known ones, else measured when the first candidate is to be timed, for a
+// wrong kernel needs none. *out is the caller's.
+typedef struct {
+    bool (*known)(void *ctx, kg_ceilings *out);
+    int (*measure)(void *ctx, kg_ceilings *out, kg_error *err);
+    void *ctx;
+} kg_ceilings_source;
+
 typedef struct kg_judge kg_judge;
 // One judge per device and run; keeps baselines' sessions and ceilings. l and d are borrowed.
-int kg_judge_open(kg_launcher *l, kg_device *d, const kg_ceilings *ceilings, const kg_judge_options *o, kg_judge **out,
+int kg_judge_open(kg_launcher *l, kg_device *d, kg_ceilings_source from, const kg_judge_options *o, kg_judge **out,
                   kg_error *err);
 void kg_judge_close(kg_judge *j);
-// The ceilings it goes by; *raised: they were measured again since the start and are worth keeping.
+// The ceilings it goes by, NULL when none were needed; *raised: they were measured again since the start and are worth
+// keeping.
 const kg_ceilings *kg_judge_ceilings(const kg_judge *j, bool *raised);
 // The record of DESIGN.md (schema 1), whatever happens: a candidate's fault is a verdict. Only a failure that is not
 // the candidate's (device lost for good, out of memory in the judge) returns -1.

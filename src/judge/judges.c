@@ -9,11 +9,11 @@
 enum { START_TIMEOUT_S = 120 };
 
 typedef struct {
+    kg_judges *of;
     char *spec;             // what was asked: "auto", "cpu", "cuda:1"
     bool interpret;         // Triton's interpreter on the CPU stands in for the device
     kg_launcher *launcher;  // its own where it interprets, else the run's
     kg_device *device;      // NULL: not here, and `why` says so
-    kg_ceilings ceilings;
     bool raised;
     kg_judge *judge;  // NULL until the first candidate
     kg_error why;
@@ -22,7 +22,7 @@ typedef struct {
 struct kg_judges {
     kg_judges_options o;
     kg_launcher *launcher;
-    bench *benches;
+    bench **benches;
     size_t n;
 };
 
@@ -47,10 +47,10 @@ static int open_interpreter(kg_judges *j, bench *b) {
 // What is absent is looked for once in a run.
 static bench *bench_of(kg_judges *j, const char *spec, bool interpret) {
     for (size_t i = 0; i < j->n; i++)
-        if (!strcmp(j->benches[i].spec, spec) && j->benches[i].interpret == interpret) return &j->benches[i];
+        if (!strcmp(j->benches[i]->spec, spec) && j->benches[i]->interpret == interpret) return j->benches[i];
     j->benches = kg_realloc(j->benches, (j->n + 1) * sizeof *j->benches);
-    bench *b = &j->benches[j->n++];
-    memset(b, 0, sizeof *b);
+    bench *b = j->benches[j->n++] = kg_alloc(sizeof *b);
+    b->of = j;
     b->spec = kg_strdup(spec);
     b->interpret = interpret;
     b->launcher = interpret ? NULL : j->launcher;
@@ -89,13 +89,13 @@ int kg_judges_open(const kg_judges_options *o, kg_judges **out, kg_error *err) {
 void kg_judges_close(kg_judges *j) {
     if (!j) return;
     for (size_t i = 0; i < j->n; i++) {
-        bench *b = &j->benches[i];
+        bench *b = j->benches[i];
         if (b->judge) kg_judge_close(b->judge);
-        kg_ceilings_free(&b->ceilings);
         if (b->device) b->device->ops->close(b->device);
         if (b->interpret && b->launcher) kg_launcher_close(b->launcher);
         kg_error_clear(&b->why);
         free(b->spec);
+        free(b);
     }
     free(j->benches);
     if (j->launcher) kg_launcher_close(j->launcher);
@@ -120,19 +120,22 @@ bool kg_judges_can(kg_judges *j, kg_language l, kg_error *err) {
     return b && (!python || has_torch(b->launcher, err));
 }
 
-static kg_ceilings unmeasured(void) {
-    kg_ceilings c = {NAN, NAN, NAN, {0}, NAN, NAN, NAN, NAN, false, NULL};
-    for (size_t i = 0; i < sizeof c.ops_s / sizeof *c.ops_s; i++) c.ops_s[i] = NAN;
-    return c;
+static bool known_ceilings(void *ctx, kg_ceilings *out) {
+    const bench *b = ctx;
+    return kg_ceilings_kept(b->device, b->of->o.store, out);
+}
+
+static int measure_ceilings(void *ctx, kg_ceilings *out, kg_error *err) {
+    const bench *b = ctx;
+    const kg_judge_options *o = &b->of->o.judge;
+    return kg_ceilings_measure(b->device, b->of->o.store, o->progress, o->progress_ctx, out, err);
 }
 
 static int open_judge(kg_judges *j, bench *b, kg_error *err) {
     kg_judge_options o = j->o.judge;
     o.check_only |= b->interpret;
-    b->ceilings = unmeasured();
-    if (!o.check_only && kg_ceilings_of(b->device, j->o.store, false, o.progress, o.progress_ctx, &b->ceilings, err))
-        return -1;
-    return kg_judge_open(b->launcher, b->device, &b->ceilings, &o, &b->judge, err);
+    return kg_judge_open(b->launcher, b->device, (kg_ceilings_source){known_ceilings, measure_ceilings, b}, &o,
+                         &b->judge, err);
 }
 
 static void label(json_t *record, const char *text) {
@@ -149,7 +152,7 @@ int kg_judges_candidate(kg_judges *j, const kg_candidate *c, json_t **record, kg
     if (!b || (!b->judge && open_judge(j, b, err)) || kg_judge_candidate(b->judge, c, record, err)) return -1;
     bool raised;
     const kg_ceilings *ceilings = kg_judge_ceilings(b->judge, &raised);
-    if (raised && !b->raised && j->o.store) kg_ceilings_keep(b->device, j->o.store, ceilings);
+    if (ceilings && raised && !b->raised && j->o.store) kg_ceilings_keep(b->device, j->o.store, ceilings);
     b->raised = raised;
     if (b->interpret) label(*record, "triton-interpreter: judged on the CPU for correctness, not timed");
     return 0;

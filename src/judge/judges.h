@@ -24,10 +24,11 @@ int kg_judges_candidate(kg_judges *j, const kg_candidate *c, json_t **record, kg
 // The record of a candidate that cannot be run at all: broken, with c->problem as its error.
 json_t *kg_record_of_problem(const kg_candidate *c);
 
-// Ceilings of a device: those kept for it and its driver, else measured now and kept. again: measured in any case.
-// store may be NULL.
-int kg_ceilings_of(kg_device *d, kg_database *store, bool again, void (*progress)(const char *what, void *ctx),
-                   void *ctx, kg_ceilings *out, kg_error *err);
+// Ceilings kept for this device and its driver. store may be NULL: none.
+bool kg_ceilings_kept(kg_device *d, kg_database *store, kg_ceilings *out);
+// Measured now and, unless the machine was busy, kept.
+int kg_ceilings_measure(kg_device *d, kg_database *store, void (*progress)(const char *what, void *ctx), void *ctx,
+                        kg_ceilings *out, kg_error *err);
 // Keeps ceilings that were measured on the way. A database that cannot be written says so when the result is added.
 void kg_ceilings_keep(kg_device *d, kg_database *store, const kg_ceilings *c);
 

@@ -4,13 +4,17 @@
 
 #include "base/base.h"
 
-// Input elements touched in one check: about a tenth of a second of oracle work on one processor.
-#define FULL_BUDGET   4e7
-#define SAMPLE_BUDGET 4e7
-#define MOST          8192
-#define RUN           16  // a run shares its row's statistics, so it costs little more than one element
+// Input elements touched in one check: a tenth of a second to a second of oracle work on one processor. For a look at a
+// timed call, which repeats what was checked on the first, a twentieth: who leaves out enough to gain time leaves out
+// more than some thousand elements drawn at random miss.
+#define BUDGET      4e7
+#define LOOK_BUDGET 2e6
+#define MOST        8192
+#define RUN         16  // a run shares its row's statistics, so it costs little more than one element
 
-bool kg_sample_needed(int64_t total, double reach) { return (double)total * reach > FULL_BUDGET; }
+bool kg_sample_needed(int64_t total, double reach, kg_effort effort) {
+    return effort != KG_EFFORT_FULL && (double)total * reach > (effort == KG_EFFORT_LOOK ? LOOK_BUDGET : BUDGET);
+}
 
 static int ascending(const void *a, const void *b) {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -18,7 +22,7 @@ static int ascending(const void *a, const void *b) {
 }
 
 size_t kg_sample_indices(int64_t total, double reach, uint64_t seed, int64_t **index) {
-    double afford = SAMPLE_BUDGET / (reach < 1 ? 1 : reach);
+    double afford = BUDGET / (reach < 1 ? 1 : reach);
     // Where one row alone exceeds the budget (a linear layer feeding a normalisation), one run of one row is sampled.
     bool single = afford < 4;
     size_t want = afford > MOST ? MOST : single ? 1 : (size_t)afford;

@@ -279,9 +279,9 @@ int kg_session_call(kg_session *s, int slot, int n, kg_error *err) {
     return -1;
 }
 
-int kg_session_check(kg_session *s, const uint64_t *seeds, int n_seeds, int slot, bool full, void **kept, kg_check *out,
-                     kg_error *err) {
+int kg_session_check(kg_session *s, const uint64_t *seeds, int n_seeds, int slot, kg_effort effort, void **kept,
+                     kg_check *out, kg_error *err) {
     kg_session_pause(s);
-    kg_check_request r = {s->task, s->c, &s->layout, s->in, s->out, slot, seeds, n_seeds, s->native, full, kept};
+    kg_check_request r = {s->task, s->c, &s->layout, s->in, s->out, slot, seeds, n_seeds, s->native, effort, kept};
     return kg_check_outputs(&r, out, err);
 }

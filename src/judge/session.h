@@ -47,6 +47,10 @@ int kg_session_load(kg_session *s, const kg_task *t, const char *language, const
                     const char *launch, bool host_entry, kg_error *err);
 const char *kg_session_entry(const kg_session *s);
 
+// How much of a large output the oracle computes: all that a tenth of a second allows, a good sample, or every element
+// whatever it costs.
+typedef enum { KG_EFFORT_USUAL, KG_EFFORT_LOOK, KG_EFFORT_FULL } kg_effort;
+
 // Lays out `slots` copies of the case's tensors (fewer when memory_limit says so; at least one or KG_ERR_MEMORY), and
 // tells the runner. *slots is what was laid out.
 int kg_session_case(kg_session *s, const kg_case *c, int *slots, size_t memory_limit, kg_error *err);
@@ -97,10 +101,10 @@ typedef struct {
     uint64_t unwritten;    // poison left
     bool guard_broken;     // written past an output
 } kg_check;
-// seeds: of the calls made on the slot since its state was reset, oldest first. full: every element at any cost. kept:
+// seeds: of the calls made on the slot since its state was reset, oldest first. kept:
 // what calls of one case share, NULL at the first; freed by the caller. NULL: the call stands alone.
-int kg_session_check(kg_session *s, const uint64_t *seeds, int n_seeds, int slot, bool full, void **kept, kg_check *out,
-                     kg_error *err);
+int kg_session_check(kg_session *s, const uint64_t *seeds, int n_seeds, int slot, kg_effort effort, void **kept,
+                     kg_check *out, kg_error *err);
 void kg_check_free(kg_check *c);
 
 #endif

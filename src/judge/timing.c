@@ -26,6 +26,10 @@
 #define LOOKS            4  // calls looked at, while they take less than LOOK_S together
 #define LOOK_S           0.1
 #define COPY_START_S     3e-6  // one copy's launch
+// A size at which one call is expected to take longer is not timed where no speed at it could change the verdict.
+#define LONG_CALL_S 0.5
+// First calls that take longer are not followed by more than one before it counts.
+#define LONG_FIRST_S 0.25
 
 // How much is measured, and how far the clocks may part on honest kernels (see docs/trust.md for the measurements).
 typedef struct {
@@ -144,6 +148,7 @@ static int try_batch(kg_trial *t, side *x, const kg_case *c, int calls, int batc
 }
 
 static int one_batch(kg_trial *t, side *x, const kg_case *c, int calls, int batch, kg_error *err) {
+    if (kg_interrupted()) return kg_fail(err, KG_ERR_CANNOT, "interrupted");
     if (x->other) kg_session_pause(x->other);
     bool done = false;
     for (uint64_t try = 0; !done; try++)
@@ -153,10 +158,10 @@ static int one_batch(kg_trial *t, side *x, const kg_case *c, int calls, int batc
 
 // ---- checking timed outputs --------------------------------------------------------------------------
 
-static int check_slot(kg_trial *t, const side *x, const kg_case *c, int slot, const char *when, bool *right,
-                      kg_check *worst, kg_error *err) {
+static int check_slot(kg_trial *t, const side *x, const kg_case *c, int slot, kg_effort effort, const char *when,
+                      bool *right, kg_check *worst, kg_error *err) {
     kg_check k = {0};
-    if (kg_session_check(x->s, x->seeds, x->n_seeds, slot, false, NULL, &k, err)) return -1;
+    if (kg_session_check(x->s, x->seeds, x->n_seeds, slot, effort, NULL, &k, err)) return -1;
     for (int p = 0; p < KG_PREC_NONE; p++)
         if (k.worst[p] > worst->worst[p]) worst->worst[p] = k.worst[p];
     worst->reading = k.reading;
@@ -189,7 +194,7 @@ static int baseline_failed(const kg_baseline *b, kg_case_times *ct, kg_error *wh
 // A file's first call at a size is checked as a candidate's is: a wrong kernel's times say nothing.
 static int check_baseline(kg_session *s, const kg_case *c, const uint64_t *seeds, int n, kg_error *err) {
     kg_check k = {0};
-    int rc = kg_session_check(s, seeds, n, 0, false, NULL, &k, err);
+    int rc = kg_session_check(s, seeds, n, 0, KG_EFFORT_USUAL, NULL, &k, err);
     if (!rc && (k.error_over_bound > 1 || k.unwritten || k.guard_broken))
         rc = kg_fail(err, KG_ERR_CANDIDATE, "it is wrong on %s: %s", c->name, k.where ? k.where : "wrong answer");
     kg_check_free(&k);
@@ -211,14 +216,29 @@ static int baseline_ready(kg_trial *t, kg_baseline *b, kg_case_times *ct, const 
     return ok ? 1 : baseline_failed(b, ct, &why, err);
 }
 
-// The first call at this size counts as much as the hundredth: it is checked. Then a few more, untimed, so that
-// what is compiled or tuned on first use is done. *right: go on and time it.
+static bool checked_at(const kg_trial *t, const kg_case *c) {
+    for (size_t i = 0; i < t->n_results; i++)
+        if (t->results[i].c == c) return true;
+    return false;
+}
+
+// The first call at this size counts as much as the hundredth: it is checked, in earnest unless it was already. *right:
+// go on. *took_s: seconds.
+static int first_call(kg_trial *t, side *x, const kg_case *c, bool *right, kg_check *worst, double *took_s,
+                      kg_error *err) {
+    const kg_effort effort = checked_at(t, c) ? KG_EFFORT_LOOK : KG_EFFORT_USUAL;
+    double start = kg_now();
+    if (kg_trial_call_case(t, x->s, c, 0, FIRST_CALL, x->seeds, &x->n_seeds, err)) return -1;
+    *took_s = kg_now() - start;
+    return check_slot(t, x, c, 0, effort, "first call", right, worst, err);
+}
+
+// Then a few more, untimed, so that what is compiled or tuned on first use is done.
 static int warm(kg_trial *t, side *x, const kg_case *c, bool *right, kg_check *worst, kg_error *err) {
-    if (kg_trial_call_case(t, x->s, c, 0, FIRST_CALL, x->seeds, &x->n_seeds, err) ||
-        check_slot(t, x, c, 0, "first call", right, worst, err))
-        return -1;
+    double took = 0;
+    if (first_call(t, x, c, right, worst, &took, err)) return -1;
     if (!*right || c->calls > 1) return 0;
-    return kg_session_call(x->s, 0, 2, err);
+    return kg_session_call(x->s, 0, took > LONG_FIRST_S ? 1 : 2, err);
 }
 
 // Calls that fill one batch's time, judged by a batch of one.
@@ -271,7 +291,7 @@ static int look(kg_trial *t, const side *cand, const kg_case *c, int calls, int 
         double before = kg_now();
         int slot = (int)(kg_trial_secret(t, (uint64_t)batch * LOOKS + (uint64_t)k) % (uint64_t)calls);
         char *when = kg_format("timed call %d of batch %d", slot + 1, batch + 1);
-        int rc = check_slot(t, cand, c, slot, when, right, worst, err);
+        int rc = check_slot(t, cand, c, slot, KG_EFFORT_LOOK, when, right, worst, err);
         free(when);
         if (rc) return -1;
         *cost_s = kg_now() - before;
@@ -349,12 +369,21 @@ static void default_work(const kg_trial *t, const kg_case *c, kg_work *w) {
     for (int i = 0; i < c->n_outs; i++) w->ops[KG_U_FP32] += (double)kg_numel(&c->outs[i]);
 }
 
-static void evaluate(kg_trial *t, kg_case_times *ct) {
+static kg_work work_of(const kg_trial *t, const kg_case *c) {
     kg_work w = {0};
-    if (t->task->work) t->task->work(t->task, ct->c, &w);
-    else default_work(t, ct->c, &w);
-    kg_dtype d = kg_dtype_part(kg_case_principal(ct->c, t->task));
-    ct->sol = kg_roofline_sol(&w, &t->ceilings, t->precision, d);
+    if (t->task->work) t->task->work(t->task, c, &w);
+    else default_work(t, c, &w);
+    return w;
+}
+
+static kg_sol sol_of(const kg_trial *t, const kg_case *c) {
+    kg_work w = work_of(t, c);
+    return kg_roofline_sol(&w, &t->ceilings, t->precision, kg_dtype_part(kg_case_principal(c, t->task)));
+}
+
+static void evaluate(kg_trial *t, kg_case_times *ct) {
+    const kg_work w = work_of(t, ct->c);
+    ct->sol = sol_of(t, ct->c);
     ct->floor_s = kg_roofline_floor(&w, &t->ceilings, (double)t->judge->info.cache_bytes, !t->judge->o.hot);
     ct->time = kg_median_interval(&ct->cand);
     if (ct->base.n) ct->lre = kg_ratio_interval(&ct->base, &ct->cand);
@@ -443,21 +472,64 @@ static int size_round(kg_trial *t, kg_case_times *ct, kg_baseline *b, kg_error *
     return rc;
 }
 
+// ---- sizes that cannot change anything -----------------------------------------------------------------
+
+// Whether the roofline's mean stays below its threshold even if every size from `next` on is as fast as the device
+// allows. Only where that is far from close: twice as fast would not do either.
+static bool slow_whatever_comes(const kg_trial *t, size_t next) {
+    const kg_thresholds *held = &t->judge->o.thresholds;
+    double sum = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < t->sizes.n; i++) {
+        const kg_case_times *ct = &t->times[i];
+        kg_sol sol = i < next ? ct->sol : sol_of(t, &t->sizes.items[i]);
+        if (!isfinite(sol.seconds) || sol.bound == KG_BOUND_LATENCY || (i < next && !ct->cand.n)) continue;
+        sum += log((i < next ? ct->util.hi : 1) / held->util_min[sol.bound]);
+        n++;
+    }
+    return n && sum / (double)n < log(0.5);
+}
+
+// What a call at size i is expected to take, from how far below the device the last size timed before it stayed.
+static double expected_s(const kg_trial *t, size_t i) {
+    size_t before = i;
+    while (before > 0 && !t->times[before - 1].cand.n) before--;
+    if (before == 0 || !(t->times[before - 1].util.mid > 0)) return 0;
+    return sol_of(t, &t->sizes.items[i]).seconds / t->times[before - 1].util.mid;
+}
+
+// A slow kernel's largest sizes take longest and tell least: there one call is checked and none is timed.
+static bool needs_no_time(kg_trial *t, size_t i) {
+    double s = expected_s(t, i);
+    if (!(s > LONG_CALL_S) || !slow_whatever_comes(t, i)) return false;
+    char *why = kg_format("about %.1f s a call expected, and no speed there could change the verdict", s);
+    json_array_append_new(t->not_timed, json_pack("{s:s,s:s}", "case", t->sizes.items[i].name, "why", why));
+    free(why);
+    return true;
+}
+
+static int check_only(kg_trial *t, const kg_case *c, kg_error *err) {
+    side x = {.s = t->session};
+    kg_check worst = {0};
+    bool right = true;
+    int slots = 1;
+    double took;
+    kg_error e = {0};
+    if (checked_at(t, c)) return 0;
+    if (kg_session_case(t->session, c, &slots, kg_trial_limit(t, c), &e) ||
+        first_call(t, &x, c, &right, &worst, &took, &e))
+        return blame(t, c, &e, err);
+    if (right) kg_trial_result(t, c, true, &worst, NULL);
+    return 0;
+}
+
 // Where a lower precision is still right (tf32 for products), which one a candidate works at shows at the sizes that
 // are timed: a library may take other kernels there than for small cases. The baseline must be of that precision.
 static int precision_at_sizes(kg_trial *t, kg_error *err) {
     for (size_t i = 0; i < t->sizes.n && !t->broken && !kg_trial_failed(t); i++) {
-        const kg_case *c = &t->sizes.items[i];
-        side x = {.s = t->session};
-        kg_check worst = {0};
-        bool right = true;
-        int slots = 1;
-        kg_error e = {0};
-        if (kg_session_case(t->session, c, &slots, kg_trial_limit(t, c), &e) || warm(t, &x, c, &right, &worst, &e)) {
-            if (blame(t, c, &e, err)) return -1;
-        } else if (right) {
-            kg_trial_result(t, c, true, &worst, NULL);
-        }
+        if (kg_interrupted()) return kg_fail(err, KG_ERR_CANNOT, "interrupted");
+        kg_trial_progress(t, "size %zu of %zu: %s", i + 1, t->sizes.n, t->sizes.items[i].name);
+        if (check_only(t, &t->sizes.items[i], err)) return -1;
     }
     kg_trial_find_precision(t);
     return 0;
@@ -479,7 +551,10 @@ int kg_trial_timing(kg_trial *t, kg_error *err) {
         for (size_t i = 0; i < t->sizes.n; i++) {
             kg_trial_progress(t, "timing %zu of %zu: %s", i + 1, t->sizes.n, t->sizes.items[i].name);
             if (round == 0) t->n_times = i + 1;
-            if (size_round(t, &t->times[i], b, err)) return -1;
+            if (t->times[i].left_out || (round == 0 && needs_no_time(t, i))) {
+                t->times[i].left_out = true;
+                if (round == 0 && check_only(t, t->times[i].c, err)) return -1;
+            } else if (size_round(t, &t->times[i], b, err)) return -1;
             if (t->broken || kg_trial_failed(t)) return 0;
         }
         if (round == 0 && check_served(t, b, err)) return -1;

@@ -29,6 +29,7 @@ typedef struct {
     const char *baseline;         // name, static or owned by the judge; NULL: none
     char *no_baseline;            // why there is none; owned
     int batches, rounds;
+    bool left_out;  // a call is checked there, none is timed; not_timed says why
 } kg_case_times;
 
 typedef struct {
@@ -46,7 +47,7 @@ typedef struct {
     bool built;
     kg_session *session;
     char *sandbox, *entry;  // as the session said
-    kg_ceilings ceilings;   // that it is held to: the judge's, or lower ones; source is owned
+    kg_ceilings ceilings;   // that it is held to: the judge's, or lower ones; owned; NAN until it is timed
     kg_cases cases, sizes;  // correctness cases, timed sizes
     kg_case_result *results;
     size_t n_results, not_run;  // not_run: cases left out once enough had failed
@@ -69,8 +70,9 @@ struct kg_judge {
     kg_launcher *launcher;
     kg_device *device;
     kg_device_info info;
-    kg_ceilings ceilings;  // source is borrowed
-    bool raised;           // measured again in this run
+    kg_ceilings_source ceilings_from;
+    kg_ceilings ceilings;  // owned; NAN until known
+    bool known, raised;    // raised: measured again in this run
     uint64_t secret;       // decides what is looked at; never written anywhere
     kg_judge_options o;
     kg_baseline *baseline;  // kept for the next candidate of the same task
@@ -109,7 +111,7 @@ void kg_trial_arena_bytes(const kg_trial *t, bool timed_only, size_t *in_bytes, 
 void kg_trial_choose_cases(kg_trial *t);
 void kg_trial_choose_sizes(kg_trial *t);
 
-// again.c: measures the ceilings again, once a run, and keeps the higher ones. True: they may have changed.
+// ceilings.c: measures the ceilings again, once a run, and keeps the higher ones. True: they may have changed.
 bool kg_trial_raise_ceilings(kg_trial *t);
 // On a device whose speed others share: measures again what this trial is held to, and takes the lower ones for it.
 bool kg_trial_lower_ceilings(kg_trial *t);

@@ -36,6 +36,8 @@ double kg_roofline_floor(const kg_work *w, const kg_ceilings *c, double cache_by
 // JSON text round trip for the store; owned by the caller.
 char *kg_ceilings_to_json(const kg_ceilings *c);
 int kg_ceilings_from_json(const char *text, kg_ceilings *out, kg_error *err);
+kg_ceilings kg_ceilings_unknown(void);               // NAN throughout
+kg_ceilings kg_ceilings_copy(const kg_ceilings *c);  // owned by the caller
 void kg_ceilings_free(kg_ceilings *c);
 
 #endif

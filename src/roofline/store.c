@@ -49,6 +49,19 @@ int kg_ceilings_from_json(const char *text, kg_ceilings *out, kg_error *err) {
     return 0;
 }
 
+kg_ceilings kg_ceilings_unknown(void) {
+    kg_ceilings c = {.source = NULL};
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) *at(&c, &fields[i]) = NAN;
+    for (int u = 0; u < 8; u++) c.ops_s[u] = NAN;
+    return c;
+}
+
+kg_ceilings kg_ceilings_copy(const kg_ceilings *c) {
+    kg_ceilings copy = *c;
+    copy.source = c->source ? kg_strdup(c->source) : NULL;
+    return copy;
+}
+
 void kg_ceilings_free(kg_ceilings *c) {
     free(c->source);
     c->source = NULL;

@@ -561,6 +561,11 @@ class Formats(Cli):
         self.assertIsNone(performance["utilization"])
         self.assertEqual(performance["cases"], [])
 
+    def test_a_wrong_kernel_needs_no_ceilings(self):
+        self.write("wrong.c", WRONG)
+        self.kgate("run", "--device", "cpu", "wrong.c")
+        self.assertIn("not measured yet", self.kgate("device").stdout)
+
     def test_explain_a_candidate(self):
         text = self.kgate("explain", "--check-only", "right.c").stdout
         self.assertTrue(text.startswith("relu: right.c"), text)
@@ -612,6 +617,19 @@ class Interrupted(Cli):
         self.assertLess(shown, 12)
         records = json.loads(self.kgate("results", "--format", "json").stdout)
         self.assertEqual({r["verdict"] for r in records}, {"right"})
+
+    def test_interrupting_does_not_wait_for_an_endless_kernel(self):
+        self.list_of("list.jsonl", [RIGHT, ENDLESS])
+        with subprocess.Popen([KGATE, *self.ARGS, "list.jsonl"], cwd=self.folder, env=self.env, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True) as p:
+            p.stdout.readline()
+            time.sleep(2)  # it builds and hangs
+            begun = time.monotonic()
+            p.send_signal(signal.SIGINT)
+            said, code = p.stderr.read(), p.wait()
+        self.assertEqual(code, 128 + signal.SIGINT)
+        self.assertIn("interrupted after 1", said)
+        self.assertLess(time.monotonic() - begun, 20)  # a call's limit is 60 s
 
     def test_two_runs_share_a_database(self):
         self.list_of("list.jsonl", [RIGHT] * 6)

@@ -10,9 +10,13 @@
 
 static void small_cases_are_checked_whole(void **state) {
     (void)state;
-    assert_false(kg_sample_needed(1000000, 1));
-    assert_true(kg_sample_needed(1 << 27, 1));
-    assert_true(kg_sample_needed(4096 * 4096, 4096));
+    assert_false(kg_sample_needed(1000000, 1, KG_EFFORT_USUAL));
+    assert_true(kg_sample_needed(1 << 27, 1, KG_EFFORT_USUAL));
+    assert_true(kg_sample_needed(4096 * 4096, 4096, KG_EFFORT_USUAL));
+    assert_false(kg_sample_needed(1000000, 1, KG_EFFORT_LOOK));
+    assert_true(kg_sample_needed(1 << 24, 1, KG_EFFORT_LOOK));
+    assert_false(kg_sample_needed(1 << 24, 1, KG_EFFORT_USUAL));
+    assert_false(kg_sample_needed((int64_t)1 << 40, 4096, KG_EFFORT_FULL));
 }
 
 static void indices_ascend_and_include_both_ends(void **state) {

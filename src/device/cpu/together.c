@@ -96,6 +96,7 @@ double kg_cpu_least(int n, void (*fn)(int, int, void *), void *ctx, double budge
         if (!(s >= least)) least = s;
         if (undisturbed && !(s >= least_alone)) least_alone = s;
         alone += undisturbed;
+        if (kg_interrupted()) return *quiet = false, least;
     }
     if (alone) return least_alone;
     *quiet = false;

@@ -22,6 +22,7 @@ static int wait_for(int socket, short what, double timeout_s, kg_error *err) {
         if (n > 0) return 0;
         if (n == 0) return kg_fail(err, KG_ERR_TIMEOUT, "no answer within %.3g s", timeout_s);
         if (errno != EINTR) return kg_fail(err, KG_ERR_INTERNAL, "poll: %s", strerror(errno));
+        if (kg_interrupted()) return kg_fail(err, KG_ERR_CANNOT, "interrupted");
     }
 }
 

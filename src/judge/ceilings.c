@@ -1,5 +1,6 @@
-// Ceilings measured again. Those that a kernel passed, before anybody is accused: they may have been measured while the
-// machine was busy. Those that a kernel stays far below, before it is called slow: the machine may be busy now.
+// Ceilings measured again: those that
+// a kernel passed, before anybody is accused: they may have been measured while the machine was busy; those that a
+// kernel stays far below, before it is called slow: the machine may be busy now.
 #include <math.h>
 #include <stdlib.h>
 
@@ -52,8 +53,9 @@ bool kg_trial_lower_ceilings(kg_trial *t) {
     double before = c->copy_bytes_s;
     merge(c, &again, false);
     c->disturbed |= again.disturbed;
-    char *source = kg_format("%s; beside this kernel copy %.3g GB/s of %.3g%s", c->source, again.copy_bytes_s * 1e-9,
-                             before * 1e-9, again.disturbed ? ", on a busy machine" : "");
+    char *source =
+        kg_format("%s; beside this kernel copy %.3g GB/s of %.3g%s", c->source ? c->source : "source unknown",
+                  again.copy_bytes_s * 1e-9, before * 1e-9, again.disturbed ? ", on a busy machine" : "");
     free(c->source);
     c->source = source;
     kg_ceilings_free(&again);
