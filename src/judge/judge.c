@@ -306,7 +306,11 @@ static char *timestamp(void) {
     return kg_strdup(text);
 }
 
-int kg_judge_candidate(kg_judge *j, const kg_candidate *c, json_t **record, kg_error *err) {
+// Nobody's fault for sure: the system takes memory back so, and people stop what seems to hang.
+static bool was_killed(const kg_trial *t) { return t->broken && t->session && kg_session_killed(t->session); }
+
+// *again: in, whether it was killed before; out, whether it is worth another try.
+static int judge_once(kg_judge *j, const kg_candidate *c, bool *again, json_t **record, kg_error *err) {
     kg_trial t = {.judge = j,
                   .cand = c,
                   .seed = j->o.seed,
@@ -317,11 +321,25 @@ int kg_judge_candidate(kg_judge *j, const kg_candidate *c, json_t **record, kg_e
     char *started = timestamp();
     double start = kg_now();
     int rc = 0;
-    *record = NULL;
     find_task(&t);
     if (t.task && !t.broken) rc = list_cases(&t, err) || judge_steps(&t, err) ? -1 : 0;
-    if (!rc) *record = kg_trial_record(&t, started, kg_now() - start);
+    const bool killed = !rc && was_killed(&t), before = *again;
+    *again = killed && !before && !kg_interrupted();
+    if (killed && before) {
+        char *text = kg_format("%s, as it was when it was judged before", t.broken);
+        free(t.broken);
+        t.broken = text;
+    }
+    if (*again) kg_trial_progress(&t, "its process was killed by SIGKILL: once more, for anybody may have done it");
+    else if (!rc) *record = kg_trial_record(&t, started, kg_now() - start);
     trial_free(&t);
     free(started);
     return rc;
+}
+
+int kg_judge_candidate(kg_judge *j, const kg_candidate *c, json_t **record, kg_error *err) {
+    bool again = false;
+    *record = NULL;
+    int rc = judge_once(j, c, &again, record, err);
+    return again ? judge_once(j, c, &again, record, err) : rc;
 }

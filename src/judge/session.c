@@ -20,6 +20,7 @@
 static int died(kg_session *s, kg_error *err) {
     char *how = kg_launcher_reap(s->launcher, s->pid, true);
     s->pid = 0;
+    s->killed = how && strcmp(how, "killed by SIGKILL") == 0;
     kg_fail(err, KG_ERR_DIED, "the candidate's process ended: %s", how ? how : "unknown");
     free(how);
     return -1;
@@ -155,6 +156,7 @@ const char *kg_session_entry(const kg_session *s) { return s->entry; }
 const char *kg_session_scratch(const kg_session *s) { return s->scratch.path; }
 bool kg_session_is_python(const kg_session *s) { return s->python; }
 bool kg_session_alive(const kg_session *s) { return s->pid != 0; }
+bool kg_session_killed(const kg_session *s) { return s->killed; }
 bool kg_session_synchronises(const kg_session *s) { return s->unheld; }
 
 int kg_session_arenas(kg_session *s, size_t in_bytes, size_t out_bytes, kg_error *err) {

@@ -79,6 +79,8 @@ typedef struct {
 } kg_overhead;
 kg_overhead kg_session_overhead(const kg_session *s);
 bool kg_session_synchronises(const kg_session *s);
+// Its process was ended by SIGKILL, from within or without.
+bool kg_session_killed(const kg_session *s);
 // Stops the runner's processes until it is next asked for something: neither its threads that still spin nor work
 // hidden in the background disturb what another session times.
 void kg_session_pause(kg_session *s);

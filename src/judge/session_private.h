@@ -25,6 +25,7 @@ struct kg_session {
     kg_layout layout;
     uint32_t seq;
     bool unheld;  // for good: the candidate synchronises
+    bool killed;  // ended by SIGKILL
     bool paused;
     double paused_at, worked_at;  // when, and the processor time it had used
     int ran_paused;               // pauses in which it worked all the same

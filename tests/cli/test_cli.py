@@ -631,6 +631,42 @@ class Interrupted(Cli):
         self.assertIn("interrupted after 1", said)
         self.assertLess(time.monotonic() - begun, 20)  # a call's limit is 60 s
 
+    def runners(self, parent):
+        """Processes that `parent` started and that run the candidate by now."""
+        found = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/stat") as stat, open(f"/proc/{pid}/cmdline") as words:
+                    if int(stat.read().rsplit(")", 1)[1].split()[1]) == parent and "kgate-runner" in words.read():
+                        found.append(int(pid))
+            except OSError:
+                continue
+        return found
+
+    def kill_runners(self, times):
+        """Judges a kernel that takes a while; kills its runner so often. Its record."""
+        slow = HEAD.replace("stdlib", "unistd") + ENTRY + "    usleep(40000);\n" + LOOP % "x > 0 || x != x ? x : 0"
+        self.list_of("list.jsonl", [slow + "    return 0;\n}\n"])
+        with subprocess.Popen([KGATE, *self.ARGS, "list.jsonl"], cwd=self.folder, env=self.env, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as p:
+            killed = set()
+            while len(killed) < times and p.poll() is None:
+                for pid in set(self.runners(p.pid)) - killed:
+                    time.sleep(1)
+                    os.kill(pid, signal.SIGKILL)
+                    killed.add(pid)
+                time.sleep(0.02)
+            self.assertEqual(len(killed), times)
+            return json.loads(p.stdout.read())
+
+    def test_a_runner_killed_from_outside_costs_nothing(self):
+        self.assertEqual(self.kill_runners(1)["verdict"], "right")
+
+    def test_one_killed_twice_is_broken(self):
+        record = self.kill_runners(2)
+        self.assertEqual(record["verdict"], "broken")
+        self.assertIn("killed by SIGKILL, as it was", record["error"])
+
     def test_two_runs_share_a_database(self):
         self.list_of("list.jsonl", [RIGHT] * 6)
         runs = [subprocess.Popen([KGATE, *self.ARGS, "list.jsonl"], cwd=self.folder, env=self.env, stdout=subprocess.DEVNULL)
