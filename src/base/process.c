@@ -137,15 +137,18 @@ char *kg_process_end(int pid, bool kill_first, double patience_s) {
     return kg_process_describe(status);
 }
 
+#define LOOK_S 0.2  // how often somebody who waits for a child sees that he was interrupted
+
 // Reads until the end of file or of the time; keeps `limit` bytes and drops the rest. True: the end of file came.
 static bool read_output(int fd, double deadline, size_t limit, kg_text *t) {
     char buffer[4096];
     for (;;) {
         double left = deadline - kg_now();
         struct pollfd p = {.fd = fd, .events = POLLIN};
-        int ready = left > 0 ? poll(&p, 1, (int)(left * 1e3) + 1) : 0;
-        if (ready < 0 && errno == EINTR) continue;
-        if (ready <= 0) return false;
+        if (left <= 0 || kg_interrupted()) return false;
+        int ready = poll(&p, 1, (int)((left < LOOK_S ? left : LOOK_S) * 1e3) + 1);
+        if (ready == 0 || (ready < 0 && errno == EINTR)) continue;
+        if (ready < 0) return false;
         ssize_t n = kg_read(fd, buffer, sizeof buffer);
         if (n <= 0) return true;
         size_t keep = limit - t->len < (size_t)n ? limit - t->len : (size_t)n;

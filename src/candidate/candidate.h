@@ -48,6 +48,8 @@ int kg_candidates_open(char *const *args, size_t n, const char *task_override, k
 void kg_candidates_set_language(kg_candidate_source *s, kg_language l);
 // 1: *out is set (free it), 0: no more. A bad line or file gives a candidate with `problem` set, never an end.
 int kg_candidates_next(kg_candidate_source *s, kg_candidate *out);
+// Whether the next one is at hand: not so where whoever writes into a pipe may wait for a verdict first.
+bool kg_candidates_at_hand(const kg_candidate_source *s);
 void kg_candidates_close(kg_candidate_source *s);
 // Whether judging this argument reads the file at this path: itself, as a list, or in a folder. Writing there would
 // destroy it.

@@ -167,6 +167,14 @@ int kg_candidates_next(kg_candidate_source *s, kg_candidate *out) {
     }
 }
 
+bool kg_candidates_at_hand(const kg_candidate_source *s) {
+    struct stat st;
+    for (size_t i = 0; i < s->n; i++)
+        if (!stat(s->args[i], &st) ? !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode) : !strcmp(s->args[i], "-"))
+            return false;
+    return true;
+}
+
 void kg_candidates_close(kg_candidate_source *s) {
     if (!s) return;
     kg_lines_close(s->lines);

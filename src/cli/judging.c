@@ -164,17 +164,28 @@ static int judge_one(kg_judging *j, const kg_candidate *c, kg_error *err) {
     return fatal ? -1 : 0;
 }
 
+static void judge_now(kg_judging *j, const kg_candidate *c, int *result, kg_error *err) {
+    j->at++;
+    j->now = c->path;
+    kg_progress("%zu %s", j->at, c->path);
+    *result = judge_one(j, c, err);
+    j->now = NULL;
+}
+
+// The next candidate is read, and its build begun, before this one is judged.
 static int judge_all(kg_judging *j, kg_candidate_source *s, kg_error *err) {
-    kg_candidate c;
-    int result = 0;
-    while (!result && !interrupted && kg_candidates_next(s, &c)) {
-        j->at++;
-        j->now = c.path;
-        kg_progress("%zu %s", j->at, c.path);
-        result = judge_one(j, &c, err);
-        j->now = NULL;
+    const bool at_hand = kg_candidates_at_hand(s);
+    kg_candidate c, next;
+    int result = 0, more = kg_candidates_next(s, &c);
+    while (more && !result && !interrupted) {
+        int another = at_hand && kg_candidates_next(s, &next);
+        if (another && !j->resumed && next.task && kg_task_find(next.task)) kg_judges_ahead(j->judges, &next);
+        judge_now(j, &c, &result, err);
         kg_candidate_free(&c);
+        more = another || (!at_hand && !result && !interrupted && kg_candidates_next(s, &next));
+        c = next;
     }
+    if (more) kg_candidate_free(&c);
     kg_progress_clear();
     return result;
 }

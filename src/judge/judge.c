@@ -39,6 +39,8 @@ int kg_judge_open(kg_launcher *l, kg_device *d, kg_ceilings_source from, const k
 
 void kg_judge_close(kg_judge *j) {
     if (!j) return;
+    kg_ahead_drop(j->ahead);
+    kg_ahead_drop(j->next);
     kg_baseline_close(j->baseline);
     kg_device_info_free(&j->info);
     kg_ceilings_free(&j->ceilings);
@@ -189,6 +191,20 @@ static void forget_start(kg_trial *t) {
     t->sandbox = t->entry = NULL;
 }
 
+static int build(kg_trial *t, kg_error *err) {
+    kg_judge *j = t->judge;
+    const char *scratch = kg_session_scratch(t->session);
+    int failed = 0;
+    if (!kg_ahead_take(j->ahead, t->cand, scratch, &t->artifact, &failed, err))
+        failed = kg_build(t->cand, &j->info, scratch, j->o.timeout_s, &t->artifact, err);
+    if (!j->next) return failed;
+    kg_ahead_drop(j->ahead);
+    j->ahead = j->next;
+    j->next = NULL;
+    kg_ahead_start(j->ahead);
+    return failed;
+}
+
 // Opens the session and puts the candidate into it. 0: ready, 1: broken, -1: the judge's own failure.
 static int start(kg_trial *t, kg_error *err) {
     const kg_judge_options *o = &t->judge->o;
@@ -198,9 +214,9 @@ static int start(kg_trial *t, kg_error *err) {
     if (kg_session_open(t->judge->launcher, t->judge->device, is_python(c), &so, &t->session, err)) return -1;
     forget_start(t);
     t->sandbox = kg_strdup(kg_session_sandbox(t->session));
+    t->judge->apart = strstr(t->sandbox, "\"landlock\"") || strstr(t->sandbox, "\"mountns\"");
     kg_error why = {0};
-    if (kg_build(c, &t->judge->info, kg_session_scratch(t->session), o->timeout_s, &t->artifact, &why))
-        return theirs_or_ours(t, "build", &why, err);
+    if (build(t, &why)) return theirs_or_ours(t, "build", &why, err);
     t->built = true;
     size_t in, out;
     kg_trial_arena_bytes(t, false, &in, &out);
@@ -251,6 +267,7 @@ static int judge_steps(kg_trial *t, kg_error *err) {
     if (kg_trial_correctness(t, err)) return -1;
     kg_trial_find_precision(t);
     if (t->broken || kg_trial_failed(t) || t->judge->o.check_only) return 0;
+    kg_ahead_wait(t->judge->ahead);
     if ((rc = take_ceilings(t, err))) return rc < 0 ? -1 : 0;
     if (kg_trial_timing(t, err)) return -1;
     kg_trial_find_precision(t);
@@ -342,4 +359,10 @@ int kg_judge_candidate(kg_judge *j, const kg_candidate *c, json_t **record, kg_e
     *record = NULL;
     int rc = judge_once(j, c, &again, record, err);
     return again ? judge_once(j, c, &again, record, err) : rc;
+}
+
+void kg_judge_ahead(kg_judge *j, const kg_candidate *next) {
+    if (!j->apart) return;
+    kg_ahead_drop(j->next);
+    j->next = kg_ahead_plan(next, &j->info, j->o.timeout_s);
 }

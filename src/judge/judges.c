@@ -157,3 +157,9 @@ int kg_judges_candidate(kg_judges *j, const kg_candidate *c, json_t **record, kg
     if (b->interpret) label(*record, "triton-interpreter: judged on the CPU for correctness, not timed");
     return 0;
 }
+
+void kg_judges_ahead(kg_judges *j, const kg_candidate *next) {
+    if (next->problem.code || next->language == KG_LANG_UNKNOWN) return;
+    bench *b = bench_for(j, next->language, NULL);
+    if (b && b->judge) kg_judge_ahead(b->judge, next);
+}

@@ -2,6 +2,7 @@
 #ifndef KG_TRIAL_H
 #define KG_TRIAL_H
 
+#include "judge/ahead.h"
 #include "judge/judge.h"
 
 // A correctness case or a timed size, judged.
@@ -75,7 +76,9 @@ struct kg_judge {
     bool known, raised;    // raised: measured again in this run
     uint64_t secret;       // decides what is looked at; never written anywhere
     kg_judge_options o;
-    kg_baseline *baseline;  // kept for the next candidate of the same task
+    kg_baseline *baseline;   // kept for the next candidate of the same task
+    kg_ahead *ahead, *next;  // builds: of this candidate, begun while the one before was judged, and of the next
+    bool apart;              // candidates cannot reach each other's folders here
 };
 
 void kg_trial_progress(const kg_trial *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

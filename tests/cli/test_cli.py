@@ -596,6 +596,22 @@ class Interrupted(Cli):
             os.killpg(p.pid, number)  # as the keyboard does: the runner gets it too
             return len(p.stdout.readlines()) + after, p.stderr.read(), p.wait()
 
+    def test_who_writes_a_list_may_wait_for_each_verdict(self):
+        with subprocess.Popen([KGATE, *self.ARGS, "-"], cwd=self.folder, env=self.env, text=True, bufsize=1,
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE) as p:
+            for source, verdict in ((RIGHT, "right"), (NO_BUILD, "broken"), (WRONG, "incorrect")):
+                p.stdin.write(json.dumps({"task": "relu", "code": source}) + "\n")
+                self.assertEqual(json.loads(p.stdout.readline())["verdict"], verdict)
+            p.stdin.close()
+            self.assertEqual(p.wait(), 0)
+
+    def test_builds_ahead_change_no_verdict(self):
+        kinds = [RIGHT, RIGHT, NO_BUILD, NO_BUILD, WRONG, RETURNS_7, RIGHT, CRASH, WRONG]
+        self.list_of("list.jsonl", kinds)
+        verdicts = [json.loads(line)["verdict"] for line in self.kgate(*self.ARGS, "list.jsonl").stdout.splitlines()]
+        self.assertEqual(verdicts, ["right", "right", "broken", "broken", "incorrect", "broken", "right", "broken",
+                                    "incorrect"])
+
     def test_a_killed_run_resumes(self):
         self.list_of("list.jsonl", [RIGHT, WRONG] * 8)
         shown, _, _ = self.start_and_stop(5, signal.SIGKILL)
