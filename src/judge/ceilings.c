@@ -26,9 +26,12 @@ static void merge(kg_ceilings *to, const kg_ceilings *from, bool faster) {
 static bool measure_again(kg_trial *t, const char *because, kg_ceilings *again) {
     kg_judge *j = t->judge;
     kg_trial_progress(t, "measuring the ceilings again: %s %s", t->task->name, because);
+    const kg_step before = kg_steps_to(&t->steps, KG_STEP_CEILINGS);
     kg_session_pause(t->session);
     if (j->baseline) kg_session_pause(kg_baseline_session(j->baseline));
-    return j->device->ops->measure(j->device, again, NULL, NULL, NULL) == 0;
+    bool measured = j->device->ops->measure(j->device, again, NULL, NULL, NULL) == 0;
+    kg_steps_to(&t->steps, before);
+    return measured;
 }
 
 bool kg_trial_raise_ceilings(kg_trial *t) {

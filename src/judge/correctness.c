@@ -22,11 +22,13 @@ int kg_trial_call_case(kg_trial *t, kg_session *s, const kg_case *c, int slot, u
     int steps = c->calls > 1 ? c->calls : 1;
     if (steps > MAX_STEPS) return kg_fail(err, KG_ERR_INTERNAL, "case %s asks for %d calls", c->name, steps);
     if (steps > 1 && kg_session_reset_state(s, err)) return -1;
+    const kg_step before = kg_steps_to(&t->steps, s == t->session ? KG_STEP_CALLS : KG_STEP_LIBRARY);
     for (int k = 0; k < steps; k++) {
         seeds[k] = kg_trial_seed(t, c, first_call * MAX_STEPS + (uint64_t)k);
         if (kg_session_fill(s, seeds[k], slot, 1, err) || kg_session_call(s, slot, 1, err)) return -1;
     }
     *n_seeds = steps;
+    kg_steps_to(&t->steps, before);
     return 0;
 }
 
@@ -47,9 +49,11 @@ static int judge_case(kg_trial *t, const kg_case *c, kg_error *err) {
         int n = 0;
         kg_check k = {0};
         rc = kg_trial_call_case(t, t->session, c, 0, call, seeds, &n, &why);
+        const kg_step before = kg_steps_to(&t->steps, KG_STEP_ORACLE);
         if (!rc)
             rc = kg_session_check(t->session, seeds, n, 0, t->judge->o.full ? KG_EFFORT_FULL : KG_EFFORT_USUAL, &kept,
                                   &k, &why);
+        kg_steps_to(&t->steps, before);
         if (rc) break;
         for (int p = 0; p < KG_PREC_NONE; p++)
             if (k.worst[p] > worst.worst[p]) worst.worst[p] = k.worst[p];

@@ -211,20 +211,25 @@ static int start(kg_trial *t, kg_error *err) {
     const kg_candidate *c = t->cand;
     kg_session_options so = {
         .timeout_s = o->timeout_s, .flush_bytes = o->hot ? 0 : t->judge->info.cache_bytes * 2, .seed = t->seed};
+    kg_steps_to(&t->steps, KG_STEP_START);
     if (kg_session_open(t->judge->launcher, t->judge->device, is_python(c), &so, &t->session, err)) return -1;
     forget_start(t);
     t->sandbox = kg_strdup(kg_session_sandbox(t->session));
     t->judge->apart = strstr(t->sandbox, "\"landlock\"") || strstr(t->sandbox, "\"mountns\"");
     kg_error why = {0};
+    kg_steps_to(&t->steps, KG_STEP_BUILD);
     if (build(t, &why)) return theirs_or_ours(t, "build", &why, err);
     t->built = true;
+    kg_steps_to(&t->steps, KG_STEP_START);
     size_t in, out;
     kg_trial_arena_bytes(t, false, &in, &out);
     if (kg_session_arenas(t->session, in, out, err) || kg_session_calibrate(t->session, err)) return -1;
     t->overhead = kg_session_overhead(t->session);
+    kg_steps_to(&t->steps, KG_STEP_LOAD);
     if (kg_session_load(t->session, t->task, kg_language_name(c->language), t->artifact.artifact, c->entry, c->launch,
                         t->artifact.host_entry, &why))
         return theirs_or_ours(t, "load", &why, err);
+    kg_steps_to(&t->steps, KG_STEP_OTHER);
     t->entry = kg_session_entry(t->session) ? kg_strdup(kg_session_entry(t->session)) : NULL;
     return 0;
 }
@@ -237,6 +242,7 @@ static int take_ceilings(kg_trial *t, kg_error *err) {
     if (!j->known && t->sizes.n) {
         kg_session_close(t->session);
         t->session = NULL;
+        kg_steps_to(&t->steps, KG_STEP_CEILINGS);
         if (j->ceilings_from.measure(j->ceilings_from.ctx, &j->ceilings, err)) return -1;
         j->known = true;
         rc = start(t, err);
@@ -261,7 +267,9 @@ void kg_trial_find_precision(kg_trial *t) {
 }
 
 static int judge_steps(kg_trial *t, kg_error *err) {
+    kg_step before = kg_steps_to(&t->steps, KG_STEP_LIBRARY);
     if (kg_baseline_prepare(t, err)) return -1;
+    kg_steps_to(&t->steps, before);
     int rc = start(t, err);
     if (rc) return rc < 0 ? -1 : 0;
     if (kg_trial_correctness(t, err)) return -1;
@@ -338,6 +346,7 @@ static int judge_once(kg_judge *j, const kg_candidate *c, bool *again, json_t **
     char *started = timestamp();
     double start = kg_now();
     int rc = 0;
+    kg_steps_begin(&t.steps);
     find_task(&t);
     if (t.task && !t.broken) rc = list_cases(&t, err) || judge_steps(&t, err) ? -1 : 0;
     const bool killed = !rc && was_killed(&t), before = *again;
@@ -349,6 +358,7 @@ static int judge_once(kg_judge *j, const kg_candidate *c, bool *again, json_t **
     }
     if (*again) kg_trial_progress(&t, "its process was killed by SIGKILL: once more, for anybody may have done it");
     else if (!rc) *record = kg_trial_record(&t, started, kg_now() - start);
+    if (*record && j->o.profile) json_object_set_new(*record, "profile", kg_steps_to_json(&t.steps));
     trial_free(&t);
     free(started);
     return rc;

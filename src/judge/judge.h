@@ -15,6 +15,7 @@ typedef struct {
     bool float64;     // --cases float64
     bool hot;         // --cache hot
     bool check_only;  // no timing
+    bool profile;     // the record says where the seconds went
     double timeout_s;
     const char *baseline;  // "auto", "none", "torch-eager", "torch-compile", "cublaslt", "cudnn", "onednn", "openblas",
                            // or a file

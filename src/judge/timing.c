@@ -150,9 +150,11 @@ static int try_batch(kg_trial *t, side *x, const kg_case *c, int calls, int batc
 static int one_batch(kg_trial *t, side *x, const kg_case *c, int calls, int batch, kg_error *err) {
     if (kg_interrupted()) return kg_fail(err, KG_ERR_CANNOT, "interrupted");
     if (x->other) kg_session_pause(x->other);
+    const kg_step before = kg_steps_to(&t->steps, x->s == t->session ? KG_STEP_BATCHES : KG_STEP_LIBRARY);
     bool done = false;
     for (uint64_t try = 0; !done; try++)
         if (try_batch(t, x, c, calls, batch, try, &done, err)) return -1;
+    kg_steps_to(&t->steps, before);
     return 0;
 }
 
@@ -161,7 +163,9 @@ static int one_batch(kg_trial *t, side *x, const kg_case *c, int calls, int batc
 static int check_slot(kg_trial *t, const side *x, const kg_case *c, int slot, kg_effort effort, const char *when,
                       bool *right, kg_check *worst, kg_error *err) {
     kg_check k = {0};
+    const kg_step before = kg_steps_to(&t->steps, effort == KG_EFFORT_LOOK ? KG_STEP_LOOKS : KG_STEP_ORACLE);
     if (kg_session_check(x->s, x->seeds, x->n_seeds, slot, effort, NULL, &k, err)) return -1;
+    kg_steps_to(&t->steps, before);
     for (int p = 0; p < KG_PREC_NONE; p++)
         if (k.worst[p] > worst->worst[p]) worst->worst[p] = k.worst[p];
     worst->reading = k.reading;
@@ -209,10 +213,12 @@ static int baseline_ready(kg_trial *t, kg_baseline *b, kg_case_times *ct, const 
     kg_error why = {0};
     uint64_t seeds[8];
     int n = 0;
+    const kg_step before = kg_steps_to(&t->steps, KG_STEP_LIBRARY);
     bool ok = kg_session_case(s, c, slots, kg_trial_limit(t, c), &why) == 0 &&
               kg_trial_call_case(t, s, c, 0, FIRST_CALL, seeds, &n, &why) == 0 &&
               (!kg_baseline_is_file(b) || check_baseline(s, c, seeds, n, &why) == 0) &&
               (c->calls > 1 || kg_session_call(s, 0, 3, &why) == 0);
+    kg_steps_to(&t->steps, before);
     return ok ? 1 : baseline_failed(b, ct, &why, err);
 }
 
@@ -238,7 +244,10 @@ static int warm(kg_trial *t, side *x, const kg_case *c, bool *right, kg_check *w
     double took = 0;
     if (first_call(t, x, c, right, worst, &took, err)) return -1;
     if (!*right || c->calls > 1) return 0;
-    return kg_session_call(x->s, 0, took > LONG_FIRST_S ? 1 : 2, err);
+    const kg_step before = kg_steps_to(&t->steps, KG_STEP_CALLS);
+    int rc = kg_session_call(x->s, 0, took > LONG_FIRST_S ? 1 : 2, err);
+    kg_steps_to(&t->steps, before);
+    return rc;
 }
 
 // Calls that fill one batch's time, judged by a batch of one.
@@ -428,9 +437,11 @@ static int baseline_for(kg_trial *t, kg_baseline **b, kg_error *err) {
     *b = NULL;
     if (!t->sizes.n) return 0;
     kg_trial_progress(t, "baseline of %s", t->task->name);
+    const kg_step before = kg_steps_to(&t->steps, KG_STEP_LIBRARY);
     if (kg_baseline_get(t, t->precision, b, &e) == 0) t->baseline_settings = kg_baseline_settings(*b);
     else if (kg_baseline_named(t->judge)) rc = kg_fail(err, e.code, "%s", e.text);
     else t->no_baseline = kg_strdup(e.text);
+    kg_steps_to(&t->steps, before);
     kg_error_clear(&e);
     return rc;
 }

@@ -4,6 +4,7 @@
 
 #include "judge/ahead.h"
 #include "judge/judge.h"
+#include "judge/steps.h"
 
 // A correctness case or a timed size, judged.
 typedef struct {
@@ -65,6 +66,7 @@ typedef struct {
     const char *baseline_settings;
     char *no_baseline;     // why no size has one; owned
     kg_overhead overhead;  // of the candidate's session
+    kg_steps steps;
 } kg_trial;
 
 struct kg_judge {
