@@ -157,22 +157,70 @@ static int prepare_file(kg_database *s, bool read_only, kg_error *err) {
     return version ? 0 : create_schema(s, err);
 }
 
+static int open_file(kg_database *s, int flags, kg_error *err) {
+    int rc = sqlite3_open_v2(s->path, &s->db, flags | SQLITE_OPEN_NOMUTEX, NULL);
+    if (rc == SQLITE_OK) return 0;
+    return kg_fail(err, KG_ERR_CANNOT, "database %s: %s: choose another with --db FILE, or --no-db", s->path,
+                   s->db ? sqlite3_errmsg(s->db) : "out of memory");
+}
+
+// Even reading a database in WAL mode makes two files beside it (https://www.sqlite.org/wal.html#read_only_databases).
+static bool needs_files_beside(kg_database *s) {
+    if (sqlite3_exec(s->db, "SELECT 1 FROM sqlite_master", NULL, NULL, NULL) == SQLITE_OK) return false;
+    int code = sqlite3_errcode(s->db);
+    return code == SQLITE_CANTOPEN || code == SQLITE_READONLY;
+}
+
+static bool log_is_empty(const char *path) {
+    struct stat st;
+    char *log = kg_format("%s-wal", path);
+    bool empty = stat(log, &st) ? errno == ENOENT : !st.st_size;
+    free(log);
+    return empty;
+}
+
+// The path as a URI names it (https://www.sqlite.org/uri.html); owned by the caller.
+static char *immutable_uri(const char *path) {
+    kg_text t = {0};
+    kg_text_add(&t, "file:");
+    for (const char *p = path; *p; p++) kg_text_add(&t, strchr("%?#", *p) ? "%%%02X" : "%c", (unsigned char)*p);
+    kg_text_add(&t, "?immutable=1");
+    return t.data;
+}
+
+// Where those files cannot be made nobody here writes, and the file alone is the whole once its log is empty.
+static int open_immutable(kg_database *s, kg_error *err) {
+    if (!log_is_empty(s->path))
+        return kg_fail(
+            err, KG_ERR_CANNOT,
+            "database %s: its newest results are in %s-wal, which a folder that cannot be written keeps from "
+            "being read: copy both files to another folder and use --db FILE",
+            s->path, s->path);
+    char *path = s->path;
+    sqlite3_close_v2(s->db);
+    s->db = NULL;
+    s->path = immutable_uri(path);
+    int result = open_file(s, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, err);
+    free(s->path);
+    s->path = path;
+    return result;
+}
+
 int kg_store_open(const char *path, bool read_only, kg_database **out, kg_error *err) {
     struct stat st;
     bool there = !stat(path, &st);
     if (there && !S_ISREG(st.st_mode))
         return kg_fail(err, KG_ERR_CANNOT, "database %s: not a file: choose another with --db FILE", path);
+    if (!there && read_only && errno != ENOENT)
+        return kg_fail(err, KG_ERR_CANNOT, "database %s: %s: choose another with --db FILE", path, strerror(errno));
     if (!there && read_only)
         return kg_fail(err, KG_ERR_CANNOT, "database %s: no such file: nothing was stored there yet", path);
     if (!there && make_folders(path, err)) return -1;
     kg_database *s = kg_alloc(sizeof *s);
     s->path = kg_strdup(path);
-    int flags = read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
-    int rc = sqlite3_open_v2(path, &s->db, flags | SQLITE_OPEN_NOMUTEX, NULL);
-    if (rc != SQLITE_OK)
-        kg_fail(err, KG_ERR_CANNOT, "database %s: %s: choose another with --db FILE, or --no-db", path,
-                s->db ? sqlite3_errmsg(s->db) : "out of memory");
-    if (rc != SQLITE_OK || prepare_file(s, read_only, err)) {
+    int result = open_file(s, read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, err);
+    if (!result && read_only && needs_files_beside(s)) result = open_immutable(s, err);
+    if (result || prepare_file(s, read_only, err)) {
         kg_store_close(s);
         return -1;
     }

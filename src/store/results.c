@@ -6,7 +6,8 @@
 
 #include "store/internal.h"
 
-enum { ID_LENGTH = 8 };
+// Six characters are a billion ids, and one that is taken is not given again: short enough to be typed.
+enum { ID_LENGTH = 6 };
 
 static const char *text_at(const json_t *o, const char *key) { return json_string_value(json_object_get(o, key)); }
 

@@ -11,7 +11,8 @@
 typedef struct kg_database kg_database;  // base.h has a function kg_store
 // Default path: $KGATE_DB, else $XDG_DATA_HOME/kgate/kgate.db, else ~/.local/share/kgate/kgate.db; owned by the caller.
 char *kg_store_default_path(void);
-// Creates the file and its folder when absent. Errors (KG_ERR_CANNOT): not writable, not a database, a newer schema.
+// Creates the file and its folder when absent. read_only: for reading alone, also where nothing can be written. Errors
+// (KG_ERR_CANNOT): not writable, not a database, a newer schema.
 int kg_store_open(const char *path, bool read_only, kg_database **out, kg_error *err);
 void kg_store_close(kg_database *s);
 
