@@ -19,7 +19,9 @@ static void row(FILE *to, const char *name, const char *a, const char *b, const 
 }
 
 static void text_row(FILE *to, const char *name, const char *field, const json_t *a, const json_t *b) {
-    const char *x = kg_field_text(a, field), *y = kg_field_text(b, field);
+    bool precision = !strcmp(field, "correctness.precision");
+    const char *x = precision ? kg_precision_of(a) : kg_field_text(a, field);
+    const char *y = precision ? kg_precision_of(b) : kg_field_text(b, field);
     if (x || y) row(to, name, x, y, x && y && !strcmp(x, y) ? "" : "changed");
 }
 
@@ -61,6 +63,7 @@ static void case_rows(const json_t *a, const json_t *b, FILE *to) {
 void kg_report_diff(const json_t *a, const json_t *b, FILE *to, bool color) {
     (void)color;
     static const char *const texts[][2] = {{"result", "id"},
+                                           {"judged (UTC)", "started"},
                                            {"candidate", "candidate.path"},
                                            {"source", "candidate.sha256"},
                                            {"task", "task"},

@@ -6,18 +6,31 @@
 
 static const char *or_unknown(const char *s) { return s ? s : "unknown"; }
 
+// Which result this is: the same file has another one after every run.
+static void which(const json_t *r, FILE *to) {
+    const char *id = kg_field_text(r, "id");
+    char *when = kg_when(r);
+    if (id || when)
+        kg_wrap(to, 0, "result %s%s%s%s", id ? id : "(not stored)", when ? ", judged " : "", when ? when : "",
+                when ? " UTC" : "");
+    free(when);
+}
+
 static void head(const json_t *r, FILE *to, bool color) {
     const char *verdict = kg_field_text(r, "verdict"), *class_name = kg_field_text(r, "class");
-    const char *meaning = verdict ? kg_verdict_meaning(verdict) : NULL, *id = kg_field_text(r, "id");
+    const char *meaning = verdict ? kg_verdict_meaning(verdict) : NULL;
     const char *language = kg_field_text(r, "candidate.language"), *entry = kg_field_text(r, "candidate.entry");
-    kg_wrap(to, 0, "%s: %s%s%s%s%s%s%s", or_unknown(kg_field_text(r, "task")),
+    kg_wrap(to, 0, "%s: %s%s%s%s%s", or_unknown(kg_field_text(r, "task")),
             or_unknown(kg_field_text(r, "candidate.path")), language ? ", " : "", language ? language : "",
-            entry ? ", entry " : "", entry ? entry : "", id ? ", result " : "", id ? id : "");
+            entry ? ", entry " : "", entry ? entry : "");
+    which(r, to);
     char *name = kg_safe(or_unknown(verdict));
     fprintf(to, "%s%s%s", kg_color_of(name, color), name, KG_COLOR_END(color));
     fprintf(to, "%s%s\n", meaning ? ": " : "", meaning ? meaning : "");
     free(name);
-    if (class_name && kg_class_meaning(r)) kg_wrap(to, 0, "class %s: %s", class_name, kg_class_meaning(r));
+    char *class_meaning = kg_class_meaning(r);
+    if (class_meaning) kg_wrap(to, 0, "class %s: %s", class_name, class_meaning);
+    free(class_meaning);
     char *part = kg_restriction(r);
     if (part) kg_wrap(to, 0, "%s", part);
     free(part);
@@ -51,7 +64,7 @@ static void correctness(const json_t *r, FILE *to) {
     const json_t *c = kg_field(r, "correctness");
     double cases = kg_field_number(c, "cases"), failed = kg_field_number(c, "failed");
     double error = kg_field_number(c, "worst.error_over_bound");
-    const char *precision = kg_field_text(c, "precision"), *worst = kg_field_text(c, "worst.case");
+    const char *precision = kg_precision_of(r), *worst = kg_field_text(c, "worst.case");
     const char *replay = kg_field_text(c, "worst.replay"), *why = kg_field_text(c, "why");
     if (!replay) replay = kg_field_text(r, "replay");
     if (!c) return;
@@ -151,9 +164,11 @@ static void screens(const json_t *r, FILE *to) {
     free(none);
     if (!kg_field(r, "screens.library") && !kg_field(r, "screens.roofline")) return;
     fputs("\nScreens (geometric mean over the timed cases above the launch floor)\n", to);
-    screen(
-        r, to, "library", "performance.lre",
-        "LRE: time of the best library on this device at the same precision, divided by the candidate's; 1 is parity.");
+    char *with = kg_compared_with(r);
+    char *lre = kg_format("LRE: time of %s, divided by the candidate's; 1 is parity.", with);
+    screen(r, to, "library", "performance.lre", lre);
+    free(lre);
+    free(with);
     screen(r, to, "roofline", "performance.utilization",
            "Utilisation: the least time any kernel could take here, divided by the candidate's; 1 is the limit.");
 }

@@ -15,9 +15,9 @@ double kg_field_number(const json_t *record, const char *path);        // NAN wh
 bool kg_field_is(const json_t *record, const char *path, bool value);  // it is a boolean and equal
 
 // ---- text.c: all owned by the caller.
-size_t kg_columns(const char *s);  // of a terminal, for text that kg_safe made
 char *kg_shorten_middle(const char *s, size_t columns);
-char *kg_shorten_end(const char *s, size_t columns);
+char *kg_shorten_front(const char *s, size_t columns);
+char *kg_shorten_id(const char *s, size_t columns);
 // Text to the stream in lines of at most KG_WIDTH columns, each line begun with `indent` blanks.
 void kg_wrap(FILE *to, int indent, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 // A command line in lines of at most KG_WIDTH columns, broken before its options and ended so that a shell takes it as
@@ -34,7 +34,12 @@ double kg_table_time(const json_t *record);  // longest timed case, us; NAN when
 // Why a candidate is not efficient, in one line without its name; owned by the caller. NULL when there is nothing to
 // say.
 char *kg_why(const json_t *record);
-const char *kg_class_meaning(const json_t *record);        // by the screens that were applied; NULL without a class
+// By the screens that were applied, and naming what was compared with; owned by the caller, NULL without a class.
+char *kg_class_meaning(const json_t *record);
+// "the library (onednn)", "old.c (--baseline)"; owned by the caller.
+char *kg_compared_with(const json_t *record);
+const char *kg_precision_of(const json_t *record);         // NULL for a wrong kernel: it works at none
+char *kg_when(const json_t *record);                       // "2026-11-30 03:52:11"; owned by the caller, or NULL
 const char *kg_verdict_meaning(const char *verdict);       // NULL for an unknown one
 const char *kg_color_of(const char *verdict, bool color);  // escape sequence, or ""
 // "judged in part: --scope f32"; owned by the caller. NULL for the whole schema.
@@ -53,7 +58,7 @@ typedef struct {
     int (*skip)(void *self, const char *path, const char *task, const char *why);
     void (*require)(void *self, const kg_requirement *q);
 } kg_writer;
-extern const kg_writer kg_table_writer, kg_json_writer, kg_jsonl_writer, kg_csv_writer, kg_junit_writer,
+extern const kg_writer kg_table_writer, kg_list_writer, kg_json_writer, kg_jsonl_writer, kg_csv_writer, kg_junit_writer,
     kg_words_writer;
 
 // Options every JSON text is written with: fifteen digits print 55.3 as it was measured, not 55.299999999999997.

@@ -12,8 +12,8 @@ struct kg_report {
     bool failed;
 };
 
-static const kg_writer *const writers[] = {
-    &kg_table_writer, &kg_json_writer, &kg_jsonl_writer, &kg_csv_writer, &kg_junit_writer, &kg_words_writer, NULL};
+static const kg_writer *const writers[] = {&kg_table_writer, &kg_list_writer,  &kg_json_writer,  &kg_jsonl_writer,
+                                           &kg_csv_writer,   &kg_junit_writer, &kg_words_writer, NULL};
 
 int kg_report_open(const char *format, FILE *to, bool color, kg_report **out, kg_error *err) {
     for (size_t i = 0; writers[i]; i++) {

@@ -1,5 +1,5 @@
-// Records to text: table, json, jsonl, csv, junit, and words (as kg_report_explain). Streams: a record is written as
-// soon as it is known where the format allows it.
+// Records to text: table (of what was judged), list (of what is stored), json, jsonl, csv, junit, and words (as
+// kg_report_explain). Streams: a record is written as soon as it is known where the format allows it.
 #ifndef KG_REPORT_H
 #define KG_REPORT_H
 
@@ -35,5 +35,8 @@ void kg_report_diff(const json_t *a, const json_t *b, FILE *to, bool color);
 // Text from outside for a terminal or one line of a log: control and format characters become \n, \x1b, \u202e.
 // Owned by the caller.
 char *kg_safe(const char *s);
+// Of such text: its columns on a terminal; its beginning within so many, "..." where it goes on, owned by the caller.
+size_t kg_columns(const char *s);
+char *kg_shorten_end(const char *s, size_t columns);
 
 #endif

@@ -1,4 +1,5 @@
-// The table: a row as soon as it is known, within 100 columns; below it, why each candidate is not efficient.
+// Tables: a row as soon as it is known, within 100 columns. `table` is what a judging command shows, with the reasons
+// below it; `list` what the database holds, with dates.
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,60 +7,118 @@
 
 #define NOTE_LINES 3  // a reason needs its numbers; more than this is explain's
 
-// Widths are fixed so that rows need not wait for each other. They and seven blanks make 100.
-static const struct {
+// ---- cells: owned by the caller, NULL and "" are shown as "-"
+
+static char *text_cell(const json_t *r, const char *field) {
+    const char *s = kg_field_text(r, field);
+    return s ? kg_strdup(s) : NULL;
+}
+static char *cell_id(const json_t *r) { return text_cell(r, "id"); }
+static char *cell_task(const json_t *r) { return text_cell(r, "task"); }
+static char *cell_path(const json_t *r) { return text_cell(r, "candidate.path"); }
+static char *cell_verdict(const json_t *r) { return text_cell(r, "verdict"); }
+static char *cell_class(const json_t *r) { return text_cell(r, "class"); }
+static char *cell_time(const json_t *r) { return kg_show_time(kg_table_time(r)); }
+static char *cell_lre(const json_t *r) { return kg_show_ratio(kg_field_number(r, "performance.lre")); }
+static char *cell_util(const json_t *r) { return kg_show_share(kg_field_number(r, "performance.utilization")); }
+
+static char *cell_precision(const json_t *r) {
+    const char *p = kg_precision_of(r);
+    return p ? kg_strdup(p) : NULL;
+}
+
+// To the minute: the day and the order are what a list is searched for.
+static char *cell_date(const json_t *r) {
+    char *when = kg_when(r);
+    if (when && strlen(when) > 16) when[16] = 0;
+    return when;
+}
+
+typedef struct {
     const char *title;
     int width;
-    bool right, middle;  // numbers stand right; names are shortened in the middle
-} columns[] = {
-    {"task", 17, false, true},      {"candidate", 22, false, true}, {"verdict", 9, false, false},
-    {"precision", 9, false, false}, {"time", 8, true, false},       {"LRE", 5, true, false},
-    {"util", 4, true, false},       {"class", 19, false, false},
+    bool right;  // numbers stand right
+    char *(*shorten)(const char *s, size_t columns);
+    char *(*cell)(const json_t *r);
+} column;
+
+// Widths are fixed so that rows need not wait for each other. They and the blanks between them make 100.
+static const column judged[] = {
+    {"id", 6, false, kg_shorten_id, cell_id},
+    {"task", 14, false, kg_shorten_middle, cell_task},
+    {"candidate", 18, false, kg_shorten_front, cell_path},
+    {"verdict", 9, false, kg_shorten_end, cell_verdict},
+    {"precision", 9, false, kg_shorten_end, cell_precision},
+    {"time", 8, true, kg_shorten_end, cell_time},
+    {"LRE", 5, true, kg_shorten_end, cell_lre},
+    {"util", 4, true, kg_shorten_end, cell_util},
+    {"class", 19, false, kg_shorten_end, cell_class},
 };
-enum { COLUMNS = sizeof columns / sizeof *columns, VERDICT = 2 };
+static const column kept[] = {
+    {"id", 6, false, kg_shorten_id, cell_id},
+    {"date (UTC)", 16, false, kg_shorten_end, cell_date},
+    {"task", 15, false, kg_shorten_middle, cell_task},
+    {"candidate", 19, false, kg_shorten_front, cell_path},
+    {"verdict", 9, false, kg_shorten_end, cell_verdict},
+    {"LRE", 5, true, kg_shorten_end, cell_lre},
+    {"util", 4, true, kg_shorten_end, cell_util},
+    {"class", 19, false, kg_shorten_end, cell_class},
+};
 static const char *const known[] = {"efficient", "slow", "right", "incorrect", "tampered", "broken"};
 enum { KNOWN = sizeof known / sizeof *known };
 
 typedef struct {
     FILE *to;
     bool color;
-    size_t rows, counts[KNOWN];
+    const column *columns;
+    size_t n_columns;
+    size_t rows, skipped, counts[KNOWN];
     double seconds;
-    bool timed;
+    bool timed, stored;
+    json_t *baselines;         // names of what was compared with, each once
     char **notes, **commands;  // commands: what repeats a wrong case, or NULL
     size_t n_notes, n_inefficient;
 } table;
 
-static void *open_table(FILE *to, bool color) {
+static table *open_with(FILE *to, bool color, const column *columns, size_t n) {
     table *t = kg_alloc(sizeof *t);
-    t->to = to;
-    t->color = color;
+    *t = (table){.to = to, .color = color, .columns = columns, .n_columns = n, .baselines = json_array()};
     return t;
 }
 
-// Cells are text of ours or from outside; NULL and "" are shown as "-".
-static void print_row(table *t, const char *const cells[COLUMNS], const char *color) {
+static void *open_table(FILE *to, bool color) { return open_with(to, color, judged, sizeof judged / sizeof *judged); }
+static void *open_list(FILE *to, bool color) { return open_with(to, color, kept, sizeof kept / sizeof *kept); }
+
+// One cell of text of ours or from outside. Nothing follows the last column, so it is not filled up.
+static void add_cell(kg_text *line, const column *c, const char *text, const char *color, bool last) {
+    char *safe = kg_safe(text && *text ? text : "-"), *cell = c->shorten(safe, (size_t)c->width);
+    int pad = c->width - (int)kg_columns(cell);
+    kg_text_add(line, "%*s%s%s%s%*s%s", c->right ? pad : 0, "", color, cell, *color ? "\033[0m" : "",
+                c->right || last ? 0 : pad, "", last ? "" : " ");
+    free(cell);
+    free(safe);
+}
+
+static void print_titles(const table *t) {
     kg_text line = {0};
-    for (size_t i = 0; i < COLUMNS; i++) {
-        char *safe = kg_safe(cells[i] && *cells[i] ? cells[i] : "-");
-        size_t width = (size_t)columns[i].width;
-        char *cell = (columns[i].middle ? kg_shorten_middle : kg_shorten_end)(safe, width);
-        int pad = (int)(width - kg_columns(cell));
-        bool paint = i == VERDICT && *color;
-        kg_text_add(&line, "%s%*s%s%s%s", i ? " " : "", columns[i].right ? pad : 0, "", paint ? color : "", cell,
-                    paint ? "\033[0m" : "");
-        if (!columns[i].right && i + 1 < COLUMNS) kg_text_add(&line, "%*s", pad, "");
-        free(cell);
-        free(safe);
-    }
+    for (size_t i = 0; i < t->n_columns; i++)
+        add_cell(&line, &t->columns[i], t->columns[i].title, "", i + 1 == t->n_columns);
     fprintf(t->to, "%s\n", line.data);
     kg_text_free(&line);
 }
 
-static void print_titles(table *t) {
-    const char *cells[COLUMNS];
-    for (size_t i = 0; i < COLUMNS; i++) cells[i] = columns[i].title;
-    print_row(t, cells, "");
+static void print_row(const table *t, const json_t *r) {
+    const char *verdict = kg_field_text(r, "verdict");
+    kg_text line = {0};
+    for (size_t i = 0; i < t->n_columns; i++) {
+        const column *c = &t->columns[i];
+        char *text = c->cell(r);
+        bool paint = c->cell == cell_verdict && verdict;
+        add_cell(&line, c, text, paint ? kg_color_of(verdict, t->color) : "", i + 1 == t->n_columns);
+        free(text);
+    }
+    fprintf(t->to, "%s\n", line.data);
+    kg_text_free(&line);
 }
 
 static char *command_of(const json_t *r, const char *verdict) {
@@ -84,7 +143,7 @@ static void keep_note(table *t, const json_t *r) {
         free(why);
         return;
     }
-    char *name = kg_safe(path ? path : "-"), *head = kg_shorten_middle(name, 30);
+    char *name = kg_safe(path ? path : "-"), *head = kg_shorten_front(name, 30);
     char *line = kg_format("%s %s: %s", verdict, head, why), *safe = kg_safe(line);
     t->notes = kg_realloc(t->notes, (t->n_notes + 1) * sizeof *t->notes);
     t->commands = kg_realloc(t->commands, (t->n_notes + 1) * sizeof *t->commands);
@@ -103,34 +162,44 @@ static void count(table *t, const char *verdict) {
         if (verdict && !strcmp(verdict, known[i])) t->counts[i]++;
 }
 
-static int add_row(void *self, const json_t *r) {
+static void note_baselines(table *t, const json_t *r) {
+    size_t i, k;
+    json_t *c, *seen;
+    json_array_foreach(kg_field(r, "performance.cases"), i, c) {
+        const char *name = kg_field_text(c, "baseline");
+        bool there = !name;
+        json_array_foreach(t->baselines, k, seen) there |= name && !strcmp(name, json_string_value(seen));
+        if (!there) json_array_append_new(t->baselines, json_string(name));
+    }
+}
+
+static int add_kept(void *self, const json_t *r) {
     table *t = self;
-    const char *verdict = kg_field_text(r, "verdict");
-    char *time = kg_show_time(kg_table_time(r)), *lre = kg_show_ratio(kg_field_number(r, "performance.lre"));
-    char *util = kg_show_share(kg_field_number(r, "performance.utilization"));
-    const char *cells[COLUMNS] = {kg_field_text(r, "task"),
-                                  kg_field_text(r, "candidate.path"),
-                                  verdict,
-                                  kg_field_text(r, "correctness.precision"),
-                                  time,
-                                  lre,
-                                  util,
-                                  kg_field_text(r, "class")};
     double seconds = kg_field_number(r, "seconds");
     if (!t->rows) print_titles(t);
-    print_row(t, cells, kg_color_of(verdict ? verdict : "", t->color));
-    count(t, verdict);
-    keep_note(t, r);
+    print_row(t, r);
+    count(t, kg_field_text(r, "verdict"));
+    note_baselines(t, r);
     if (!isnan(seconds)) t->seconds += seconds;
-    t->timed |= *time != 0;
-    free(time);
-    free(lre);
-    free(util);
+    t->timed |= !isnan(kg_table_time(r));
+    t->stored |= kg_field_text(r, "id") != NULL;
     return fflush(t->to) ? -1 : 0;
 }
 
-static void print_summary(const table *t) {
-    fprintf(t->to, "%zu candidate%s:", t->rows, t->rows == 1 ? "" : "s");
+static int add_judged(void *self, const json_t *r) {
+    keep_note(self, r);
+    return add_kept(self, r);
+}
+
+static int skip_one(void *self, const char *path, const char *task, const char *why) {
+    (void)path, (void)task, (void)why;
+    ((table *)self)->skipped++;
+    return 0;
+}
+
+static void print_counts(const table *t, const char *what) {
+    const size_t all = t->rows + t->skipped;
+    fprintf(t->to, "%zu %s%s:", all, what, all == 1 ? "" : "s");
     const char *separator = " ";
     for (size_t i = 0; i < KNOWN; i++) {
         if (!t->counts[i]) continue;
@@ -138,7 +207,27 @@ static void print_summary(const table *t) {
                 KG_COLOR_END(t->color));
         separator = ", ";
     }
-    fprintf(t->to, "; %.1f s.%s\n", t->seconds, t->timed ? " Time: longest timed case." : "");
+    if (t->skipped) fprintf(t->to, "%s%zu not judged", separator, t->skipped);
+    fprintf(t->to, "; %.1f s.\n", t->seconds);
+}
+
+// What the numbers of the columns are of.
+static void print_legend(const table *t, const char *time) {
+    kg_text names = {0};
+    size_t i;
+    json_t *name;
+    json_array_foreach(t->baselines, i, name) kg_text_add(&names, "%s%s", i ? ", " : "", json_string_value(name));
+    if (t->timed)
+        kg_wrap(t->to, 0, "%sLRE, util: means over the screened sizes%s%s.", time,
+                names.data ? "; LRE and class: beside " : "", names.data ? names.data : "");
+    kg_text_free(&names);
+}
+
+static void table_free(table *t) {
+    json_decref(t->baselines);
+    free(t->notes);
+    free(t->commands);
+    free(t);
 }
 
 static int close_table(void *self) {
@@ -152,14 +241,29 @@ static int close_table(void *self) {
     }
     if (t->rows) {
         fputc('\n', t->to);
-        print_summary(t);
-        if (t->n_inefficient)
-            fprintf(t->to, "`kgate explain FILE` says all about one, with the command that repeats a wrong case.\n");
+        print_counts(t, "candidate");
+        print_legend(t, "Time: longest timed size. ");
+        if (t->n_inefficient && t->stored)
+            fputs("`kgate explain ID` says all about one as it is stored, with the line that repeats a wrong case.\n",
+                  t->to);
+        else if (t->n_inefficient)
+            fputs("`kgate explain FILE` judges one again and says all about it: nothing was stored.\n", t->to);
     }
-    free(t->notes);
-    free(t->commands);
-    free(t);
+    table_free(t);
     return 0;
 }
 
-const kg_writer kg_table_writer = {"table", open_table, add_row, close_table, NULL, NULL};
+static int close_list(void *self) {
+    table *t = self;
+    if (t->rows) {
+        fputc('\n', t->to);
+        print_counts(t, "result");
+        print_legend(t, "");
+        fputs("`kgate explain ID` says all about one, `kgate results diff ID ID` what changed between two.\n", t->to);
+    }
+    table_free(t);
+    return 0;
+}
+
+const kg_writer kg_table_writer = {"table", open_table, add_judged, close_table, skip_one, NULL};
+const kg_writer kg_list_writer = {"list", open_list, add_kept, close_list, NULL, NULL};

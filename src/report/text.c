@@ -90,7 +90,16 @@ static const char *tail(const char *s, size_t columns) {
     return s;
 }
 
-// The end of a path says more than its beginning: it gets two thirds.
+// Names of one command often begin alike, with the same folder: what goes is the beginning.
+char *kg_shorten_front(const char *s, size_t columns) {
+    if (kg_columns(s) <= columns) return kg_strdup(s);
+    return kg_format("...%s", tail(s, columns > 3 ? columns - 3 : 0));
+}
+
+// A beginning of an id is as good as the whole.
+char *kg_shorten_id(const char *s, size_t columns) { return kg_format("%.*s", (int)head_bytes(s, columns), s); }
+
+// The end of a name says more than its beginning: it gets two thirds.
 char *kg_shorten_middle(const char *s, size_t columns) {
     if (kg_columns(s) <= columns) return kg_strdup(s);
     size_t left = columns > 3 ? (columns - 3) / 3 : 0, right = columns > 3 ? columns - 3 - left : 0;

@@ -15,17 +15,18 @@ static const struct {
     {"broken", "\033[31m", "it does not build, crashes, hangs or exceeds a limit"},
 };
 
-static const struct {
-    const char *name, *meaning;
-} classes[] = {
-    {"none", "both screens pass"},
-    {"library-gap", "it keeps up with the library, yet both are far from what the device can do: there is headroom"},
-    {"library-ahead",
-     "it is near the roofline and still behind the library: the work model or another algorithm explains it"},
-    {"authoring-defect",
-     "it is behind the library and the roofline, and a finding below names the cause in the source"},
-    {"structural-residual",
-     "it is behind the library and the roofline, and no finding explains it: code generation or tuning"},
+// What the library is called stands between the two halves.
+typedef struct {
+    const char *name, *before, *after;
+} class_words;
+
+static const class_words classes[] = {
+    {"none", "both screens pass, beside ", ""},
+    {"library-gap", "it keeps up with ", ", yet both are far from what the device can do: there is headroom"},
+    {"library-ahead", "it is near the roofline and still behind ", ": the work model or another algorithm explains it"},
+    {"authoring-defect", "it is behind the roofline and ", ", and a finding below names the cause in the source"},
+    {"structural-residual", "it is behind the roofline and ",
+     ", and no finding explains it: code generation or tuning"},
 };
 
 const char *kg_verdict_meaning(const char *verdict) {
@@ -41,27 +42,65 @@ const char *kg_color_of(const char *verdict, bool color) {
 }
 
 // Where one screen alone could be applied, the class is what that one says: the other must not be spoken of.
-static const struct {
-    const char *name, *no_library, *no_roofline;
-} one_screen[] = {
-    {"none", "the roofline screen passes; no library was measured",
-     "the library screen passes; there is no limit to compare with"},
-    {"authoring-defect", "it is behind the roofline, and a finding below names the cause in the source",
-     "it is behind the library, and a finding below names the cause in the source"},
+static const class_words library_alone[] = {
+    {"none", "it keeps up with ", "; there is no limit to compare with"},
+    {"authoring-defect", "it is behind ", ", and a finding below names the cause in the source"},
+    {"structural-residual", "it is behind ",
+     " (there is no limit to compare with), and no finding explains it: code generation or tuning"},
+};
+static const class_words roofline_alone[] = {
+    {"none", "the roofline screen passes; no library was measured", NULL},
+    {"authoring-defect", "it is behind the roofline, and a finding below names the cause in the source", NULL},
     {"structural-residual",
      "it is behind the roofline (no library was measured), and no finding explains it: code generation or tuning",
-     "it is behind the library (there is no limit to compare with), and no finding explains it: code generation or "
-     "tuning"},
+     NULL},
 };
 
-const char *kg_class_meaning(const json_t *record) {
+static const class_words *words_of(const char *name, const class_words *list, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(name, list[i].name)) return &list[i];
+    return NULL;
+}
+#define WORDS(name, list) words_of(name, list, sizeof list / sizeof *list)
+
+char *kg_class_meaning(const json_t *record) {
     const char *name = kg_field_text(record, "class");
     bool library = kg_field_text(record, "screens.library"), roofline = kg_field_text(record, "screens.roofline");
-    for (size_t i = 0; name && library != roofline && i < sizeof one_screen / sizeof *one_screen; i++)
-        if (!strcmp(name, one_screen[i].name)) return library ? one_screen[i].no_roofline : one_screen[i].no_library;
-    for (size_t i = 0; name && i < sizeof classes / sizeof *classes; i++)
-        if (!strcmp(name, classes[i].name)) return classes[i].meaning;
-    return NULL;
+    const class_words *w = NULL;
+    if (name && library != roofline) w = library ? WORDS(name, library_alone) : WORDS(name, roofline_alone);
+    if (name && !w) w = WORDS(name, classes);
+    if (!w) return NULL;
+    char *with = kg_compared_with(record);
+    char *text = w->after ? kg_format("%s%s%s", w->before, with, w->after) : kg_strdup(w->before);
+    free(with);
+    return text;
+}
+
+char *kg_compared_with(const json_t *record) {
+    const char *first = NULL, *settings = kg_field_text(record, "performance.baseline_settings");
+    size_t i;
+    json_t *c;
+    json_array_foreach(kg_field(record, "performance.cases"), i, c) {
+        const char *name = kg_field_text(c, "baseline");
+        if (first && name && strcmp(name, first) != 0) return kg_strdup("the libraries");
+        if (name) first = name;
+    }
+    if (!first) return kg_strdup("the library");
+    // A kernel's file is no library, and its settings say where it came from.
+    if (settings && strstr(settings, "--baseline")) return kg_format("%s (--baseline)", first);
+    return kg_format("the library (%s)", first);
+}
+
+const char *kg_precision_of(const json_t *record) {
+    return kg_field_is(record, "correctness.ok", true) ? kg_field_text(record, "correctness.precision") : NULL;
+}
+
+char *kg_when(const json_t *record) {
+    const char *started = kg_field_text(record, "started");
+    if (!started) return NULL;
+    char *when = kg_strdup(started);
+    if (strlen(when) >= 19 && when[10] == 'T') when[10] = ' ', when[19] = 0;
+    return when;
 }
 
 char *kg_restriction(const json_t *record) {
@@ -133,22 +172,23 @@ static double util_threshold(const json_t *r) {
     return n > 0 ? exp(sum / n) : NAN;
 }
 
-// "; library LRE 0.412 < 0.800, roofline 3.1% < 35%"
+// "; means over the screened sizes: LRE 0.412 < 0.800, utilisation 3.1% < 35%"
 static void add_failed_screens(kg_text *t, const json_t *r) {
     const char *library = kg_field_text(r, "screens.library"), *roofline = kg_field_text(r, "screens.roofline");
     bool by_library = library && !strcmp(library, "fail"), by_roofline = roofline && !strcmp(roofline, "fail");
+    if (by_library || by_roofline) kg_text_add(t, "; means over the screened sizes:");
     if (by_library) {
-        kg_text_add(t, "; library ");
-        add_number(t, "LRE ", kg_show_ratio(kg_field_number(r, "performance.lre")), "");
+        add_number(t, " LRE ", kg_show_ratio(kg_field_number(r, "performance.lre")), "");
         add_number(t, " < ", kg_show_ratio(kg_field_number(r, "screens.lre_min")), "");
     }
     if (by_roofline) {
-        kg_text_add(t, by_library ? ", roofline" : "; roofline");
-        add_number(t, " ", kg_show_share(kg_field_number(r, "performance.utilization")), "");
+        add_number(t, by_library ? ", utilisation " : " utilisation ",
+                   kg_show_share(kg_field_number(r, "performance.utilization")), "");
         add_number(t, " < ", kg_show_share(util_threshold(r)), "");
     }
 }
 
+// One case with its own numbers, then the means that the screens decided by.
 static char *why_slow(const json_t *r) {
     kg_text t = {0};
     const char *message = kg_field_text(json_array_get(kg_field(r, "findings"), 0), "message");
@@ -161,9 +201,11 @@ static char *why_slow(const json_t *r) {
     if (baseline && !isnan(kg_field_number(c, "baseline_us"))) {
         add_number(&t, ", ", kg_show_time(kg_field_number(c, "baseline_us")), " in ");
         kg_text_add(&t, "%s", baseline);
+        add_number(&t, " (LRE ", kg_show_ratio(kg_field_number(c, "lre")), ")");
     }
     add_number(&t, ", limit ", kg_show_time(kg_field_number(c, "sol_us")), "");
-    if (bound) kg_text_add(&t, " (%s)", bound);
+    if (bound) kg_text_add(&t, " by %s", bound);
+    add_number(&t, " (utilisation ", kg_show_share(kg_field_number(c, "utilization")), ")");
     add_failed_screens(&t, r);
     return t.data;
 }

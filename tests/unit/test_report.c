@@ -66,7 +66,9 @@ static void the_table_tells_the_story_in_100_columns(void **state) {
                                         " 0.123 ",
                                         " 3.1% ",
                                         "structural-residual",
-                                        "worst f32[4096,4096]: 1.47 ms, 181 us in onednn, ",
+                                        "worst f32[4096,4096]: 1.47 ms, 181 us in onednn (LRE 0.123),",
+                                        "abcdef softmax ",
+                                        "LRE and class: beside onednn.",
                                         "1 candidate: 1 slow; 1.5 s"};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (!strstr(text, parts[i])) fail_msg("no \"%s\" in\n%s", parts[i], text);
