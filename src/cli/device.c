@@ -9,7 +9,10 @@
 static const char text[] =
     "  kgate device                       devices here, their ceilings, what the sandbox can do\n"
     "  kgate device measure               measures the ceilings of every device here, and keeps them\n"
-    "  kgate device measure --device cpu  of this one\n";
+    "  kgate device measure --device cpu  of this one\n"
+    "\n"
+    "Ceilings are what the roofline screen compares with. `kgate run` measures those that are missing;\n"
+    "measure them again on a quiet machine where they look too low.\n";
 
 typedef struct {
     const kg_options *o;
@@ -54,6 +57,10 @@ static json_t *kept_ceilings(kg_database *s, const kg_device_info *i) {
 static json_t *measured_ceilings(listing *l, kg_device *d, kg_error *err) {
     kg_ceilings c;
     if (kg_ceilings_measure(d, l->store, on_progress, NULL, &c, err)) return NULL;
+    if (c.disturbed)
+        kg_cli_note(
+            "%s:%d: the machine is busy: these ceilings are too low, and not kept; measure again when it is quiet",
+            d->ops->kind, d->ordinal);
     char *json = kg_ceilings_to_json(&c);
     json_t *v = json_loads(json, 0, NULL);
     free(json);
@@ -184,8 +191,6 @@ static int gather(listing *l, kg_error *err) {
 static int check(const kg_options *o, kg_error *err) {
     if (o->n_args > 1 || (o->n_args && strcmp(o->args[0], "measure") != 0))
         return kg_fail(err, KG_ERR_USAGE, "device %s: use `kgate device` or `kgate device measure`", o->args[0]);
-    if (strcmp(o->format, "table") != 0 && strcmp(o->format, "json") != 0)
-        return kg_fail(err, KG_ERR_USAGE, "--format %s: devices are listed as table or json", o->format);
     return 0;
 }
 
@@ -208,4 +213,5 @@ static int device(kg_options *o) {
     return failed ? kg_cli_error(&err) : l.failed ? 3 : 0;
 }
 
-const kg_command kg_device_command = {"device", "[measure] [options]", text, "device format output db no-db", device};
+const kg_command kg_device_command = {"device", "[measure] [options]", text, "of-device listing output db no-db",
+                                      device};

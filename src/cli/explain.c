@@ -8,9 +8,13 @@
 static const char text[] =
     "Says in words what a result means: the numbers, the screens, the findings and what to change.\n"
     "\n"
-    "  kgate explain k3jd        a result of the database, by the beginning of its id\n"
+    "A result is explained as it is stored, by its id: the first column of `kgate run` and `kgate\n"
+    "results`. A candidate is judged anew every time, as `kgate run` does: its numbers differ a little\n"
+    "from those before. The options are for that judging; -o, --format and --db serve both.\n"
+    "\n"
+    "  kgate explain k3jd7a      a stored result; a beginning of its id will do\n"
     "  kgate explain out.jsonl   records that `kgate run --format json` or `jsonl` wrote\n"
-    "  kgate explain softmax.c   a candidate: judged now\n";
+    "  kgate explain softmax.c   a candidate: judged now, and stored as another result\n";
 
 static bool is_record(const json_t *v) { return json_object_get(v, "verdict") && json_object_get(v, "candidate"); }
 
@@ -85,6 +89,6 @@ static int explain(kg_options *o) {
 }
 
 const kg_command kg_explain_command = {
-    "explain", "[options] RESULT | CANDIDATE...", text,
-    "task device format output db no-db seed case cases scope check-only timeout baseline lre-min util-min cache python lang",
+    "explain", "[options] RESULT... | CANDIDATE...", text,
+    "task device words output db no-db seed case cases scope check-only timeout baseline lre-min util-min cache python lang",
     explain};

@@ -48,9 +48,18 @@ static kg_judges_options judges_options(kg_judging *j) {
     return r;
 }
 
+// A candidate's explanation is of another result every time.
+static void say_judged_now(const json_t *record) {
+    const char *id = json_string_value(json_object_get(record, "id"));
+    const char *path = json_string_value(json_object_get(json_object_get(record, "candidate"), "path"));
+    if (id) kg_cli_note("%s: judged now; `kgate explain %s` says this again without judging", path, id);
+    else kg_cli_note("%s: judged now, and not stored", path);
+}
+
 static void report(kg_judging *j, const json_t *record) {
     if (j->gate) kg_gate_weigh(j, record);
     kg_progress_clear();
+    if (j->explains) say_judged_now(record);
     kg_report_add(j->report, record);
 }
 
@@ -190,6 +199,17 @@ static int judge_all(kg_judging *j, kg_candidate_source *s, kg_error *err) {
     return result;
 }
 
+// DESIGN.md: a candidate of a list that no device here can run is skipped; any other that is given and not judged is
+// for the exit code to say. A gate has a line and a code of its own.
+static void weigh_skipped(kg_judging *j) {
+    const size_t missing = j->no_device + j->no_task + j->failed + j->malformed + j->refused;
+    const bool said = j->code != 0;  // one line for one candidate is enough
+    if (j->no_task || j->malformed) worst(j, 2);
+    if (!j->judged && j->no_device && !said) worst(j, 3);
+    if (j->judged && missing) kg_cli_note("%zu of %zu candidates not judged", missing, missing + j->judged);
+    else if (missing && !said) kg_cli_note("nothing was judged");
+}
+
 static void say_skipped(kg_judging *j) {
     if (j->no_device && !j->gate)
         kg_cli_note("%zu skipped, no device or Python here that runs them (first: %s)", j->no_device,
@@ -197,10 +217,8 @@ static void say_skipped(kg_judging *j) {
     if (j->no_task && !j->gate) kg_cli_note("%zu skipped, task not known (first: %s)", j->no_task, j->first_no_task);
     if (j->failed && !j->gate) kg_cli_note("%zu could not be judged (first: %s)", j->failed, j->first_failed);
     if (j->kept) kg_cli_note("%zu taken from the interrupted run, not judged again", j->kept);
-    if (!j->judged && !j->code && (j->no_device || j->no_task || j->malformed)) {
-        if (!j->gate) kg_cli_note("nothing was judged");
-        worst(j, j->no_device ? 3 : 2);
-    }
+    if (!j->gate) weigh_skipped(j);
+    else if (!j->judged && !j->code && (j->no_device || j->no_task || j->malformed)) worst(j, j->no_device ? 3 : 2);
 }
 
 static void finish(kg_judging *j, kg_error *err) {
@@ -225,7 +243,8 @@ static int judge_with(kg_judging *j, const char *command, kg_candidate_source *s
 }
 
 int kg_cli_judge(const kg_options *o, const char *command, kg_report *r, json_t *closing, kg_error *err) {
-    kg_judging j = {.o = o, .report = r, .gate = closing != NULL, .closing = closing};
+    kg_judging j = {
+        .o = o, .report = r, .gate = closing != NULL, .closing = closing, .explains = !strcmp(command, "explain")};
     j.requirement = (kg_requirement){o->require, o->check_only};
     if (j.gate) kg_report_require(r, &j.requirement);
     kg_candidate_source *s = NULL;

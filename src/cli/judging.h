@@ -13,7 +13,7 @@ typedef struct {
     int64_t run;
     bool resumed;     // the run was begun by an earlier command
     json_t *closing;  // of gate: lines that follow the report; borrowed
-    bool gate;
+    bool gate, explains;
     kg_requirement requirement;
     size_t judged, kept, no_device, no_task, failed;
     size_t malformed, refused;  // lines that are no candidate; named one by one and not to be judged

@@ -16,6 +16,7 @@ typedef struct {
     const char *value;  // what the help calls its value; NULL: a flag
     const char *help;
     int (*set)(kg_options *o, const char *value, kg_error *err);
+    const char *key;  // what commands call it where the same name means something else elsewhere; NULL: its name
 } option;
 
 static int bad(kg_error *err, const char *name, const char *value, const char *todo) {
@@ -95,7 +96,7 @@ static int set_device(kg_options *o, const char *value, kg_error *err) {
         size_t digits = strspn(value + n + 1, "0123456789");
         if (i >= 2 && digits > 0 && digits < 5 && !value[n + 1 + digits]) return 0;
     }
-    return bad(err, "device", value, "use auto, cpu, cuda, cuda:N, opencl or opencl:N");
+    return bad(err, "device", value, "use auto, cpu, cuda or cuda:N");
 }
 
 static int set_format(kg_options *o, const char *value, kg_error *err) {
@@ -166,13 +167,25 @@ static int set_baseline(kg_options *o, const char *value, kg_error *err) {
     o->baseline = value;
     if (!kg_baseline_known(value, NULL)) return 0;
     return bad(err, "baseline", value,
-               "use auto, none, torch-eager, torch-compile, onednn, openblas, cublaslt, cudnn, or a kernel's file");
+               "no such file, nor one of auto, none, torch-eager, torch-compile, onednn, openblas, cublaslt, cudnn");
 }
 
 static int set_language(kg_options *o, const char *value, kg_error *err) {
     o->language = value;
     if (kg_language_parse(value) != KG_LANG_UNKNOWN) return 0;
-    return bad(err, "lang", value, "use c, cuda, ptx, cubin, opencl, triton, tilelang or python");
+    return bad(err, "lang", value, "use c, cuda, ptx, cubin, triton, tilelang or python");
+}
+
+// What `task new` can write.
+static int set_skeleton(kg_options *o, const char *value, kg_error *err) {
+    o->language = value;
+    return one_of("lang", value, (const char *const[]){"c", "cuda", "triton", "python", NULL}, err);
+}
+
+// What is no list of results: a table to read, or JSON.
+static int set_listing(kg_options *o, const char *value, kg_error *err) {
+    o->format = value;
+    return one_of("format", value, (const char *const[]){"table", "json", NULL}, err);
 }
 
 static int set_verdict(kg_options *o, const char *value, kg_error *err) {
@@ -182,53 +195,61 @@ static int set_verdict(kg_options *o, const char *value, kg_error *err) {
 }
 
 static const option table[] = {
-    {"task", 't', "NAME", "the task, whatever the file says", set_task},
-    {"device", 'd', "DEVICE", "auto, cpu, cuda, cuda:N or opencl:N (auto: by the language)", set_device},
-    {"format", 'f', "FORMAT", "table, json, jsonl, csv or junit (table)", set_format},
-    {"output", 'o', "FILE", "write there instead of standard output", set_output},
-    {"db", 0, "FILE", "database of results ($KGATE_DB, else ~/.local/share/kgate/kgate.db)", set_db},
-    {"no-db", 0, NULL, "keep no result", set_no_db},
-    {"seed", 0, "N", "values of the inputs; replays a run (default: fresh)", set_seed},
-    {"case", 0, "NAME", "only this case; with --seed, the replay of a failure", set_case},
-    {"cases", 0, "SET", "quick, full, or float64: the full ones in float64 (quick)", set_cases},
-    {"scope", 0, "LIST", "only such cases: f32,f16,contiguous,nonempty,finite,small", set_scope},
-    {"check-only", 0, NULL, "judge whether it is right, and do not time it", set_check_only},
-    {"timeout", 0, "SECONDS", "for one step of a candidate: build, load, a case, a batch (60)", set_timeout},
-    {"jobs", 'j', "N", "bound on parallel compilation; judging is one at a time (1)", set_jobs},
-    {"baseline", 0, "NAME", "auto, none, a file, or a library: torch-eager, onednn, ... (auto)", set_baseline},
-    {"lre-min", 0, "X", "library screen: least library time / candidate time (0.80)", set_lre},
-    {"util-min", 0, "X", "roofline screen: a number, or memory=X,compute=Y (0.35, 0.60)", set_util},
-    {"cache", 0, "STATE", "cold or hot inputs in timed calls (cold)", set_cache},
-    {"python", 0, "PROGRAM", "interpreter of Python candidates ($KGATE_PYTHON, else python3)", set_python},
-    {"lang", 'l', "LANGUAGE", "c, cuda, ptx, cubin, opencl, triton, tilelang or python", set_language},
-    {"resume", 0, NULL, "go on with the last interrupted run of the same settings", set_resume},
-    {"require", 0, "VERDICT", "efficient; slow or right: right and honest is enough (efficient)", set_require},
-    {"verdict", 0, "VERDICT", "only results with this verdict", set_verdict},
-    {"limit", 'n', "N", "at most so many, newest first (50)", set_limit},
-    {"force", 0, NULL, "write over a file that is there", set_force},
-    {"help", 'h', NULL, "this text", set_help},
+    {"task", 't', "NAME", "the task, whatever the file says", set_task, NULL},
+    {"task", 't', "NAME", "only results of this task", set_task, "of-task"},
+    {"device", 'd', "DEVICE", "auto, cpu, cuda or cuda:N (auto: by the language)", set_device, NULL},
+    {"device", 'd', "DEVICE", "only this one: cpu, cuda or cuda:N", set_device, "of-device"},
+    {"format", 'f', "FORMAT", "table, json, jsonl, csv or junit (table)", set_format, NULL},
+    {"format", 'f', "FORMAT", "table or json (table)", set_listing, "listing"},
+    {"format", 'f', "FORMAT", "instead of words: table, json, jsonl, csv or junit", set_format, "words"},
+    {"output", 'o', "FILE", "write there instead of standard output", set_output, NULL},
+    {"db", 0, "FILE", "database of results ($KGATE_DB, else ~/.local/share/kgate/kgate.db)", set_db, NULL},
+    {"no-db", 0, NULL, "use no database: keep no result", set_no_db, NULL},
+    {"seed", 0, "N", "values of the inputs; replays a run (default: fresh)", set_seed, NULL},
+    {"case", 0, "NAME", "only this case; with --seed, the replay of a failure", set_case, NULL},
+    {"cases", 0, "SET", "quick, full, or float64: the full ones in float64 (quick)", set_cases, NULL},
+    {"scope", 0, "LIST", "only such cases: f32,f16,contiguous,nonempty,finite,small", set_scope, NULL},
+    {"check-only", 0, NULL, "judge whether it is right, and do not time it", set_check_only, NULL},
+    {"timeout", 0, "SECONDS", "for one step of a candidate: build, load, a case, a batch (60)", set_timeout, NULL},
+    {"jobs", 'j', "N", "bound on parallel compilation; judging is one at a time (1)", set_jobs, NULL},
+    {"baseline", 0, "NAME", "compare with auto, none, a kernel's file, torch-eager, onednn, ... (auto)", set_baseline,
+     NULL},
+    {"lre-min", 0, "X", "library screen: least library time / candidate time (0.80)", set_lre, NULL},
+    {"util-min", 0, "X", "roofline screen: a number, or memory=X,compute=Y (0.35, 0.60)", set_util, NULL},
+    {"cache", 0, "STATE", "cold or hot inputs in timed calls (cold)", set_cache, NULL},
+    {"python", 0, "PROGRAM", "interpreter of Python candidates ($KGATE_PYTHON, else python3)", set_python, NULL},
+    {"lang", 'l', "LANGUAGE", "what it is written in: c, cuda, ptx, cubin, triton, tilelang or python", set_language,
+     NULL},
+    {"lang", 'l', "LANGUAGE", "what to write: c, cuda, triton or python", set_skeleton, "skeleton"},
+    {"resume", 0, NULL, "go on with the last interrupted run of the same settings", set_resume, NULL},
+    {"require", 0, "VERDICT", "efficient; slow or right: right and honest is enough (efficient)", set_require, NULL},
+    {"verdict", 0, "VERDICT", "only results with this verdict", set_verdict, NULL},
+    {"limit", 'n', "N", "at most so many, newest first (50)", set_limit, NULL},
+    {"force", 0, NULL, "write over a file that is there", set_force, NULL},
+    {"help", 'h', NULL, "this text", set_help, NULL},
 };
 enum { OPTIONS = sizeof table / sizeof *table };
 
-static bool knows(const kg_command *c, const char *name) {
-    size_t n = strlen(name);
-    if (!strcmp(name, "help")) return true;
-    for (const char *p = c->options; (p = strstr(p, name)); p += n)
+static bool knows(const kg_command *c, const option *o) {
+    const char *key = o->key ? o->key : o->name;
+    size_t n = strlen(key);
+    if (!strcmp(key, "help")) return true;
+    for (const char *p = c->options; (p = strstr(p, key)); p += n)
         if ((p == c->options || p[-1] == ' ') && (p[n] == ' ' || !p[n])) return true;
     return false;
 }
 
 bool kg_option_given(const kg_options *o, const char *name) {
-    for (size_t i = 0; i < OPTIONS; i++)
-        if (!strcmp(table[i].name, name)) return o->given >> i & 1;
-    return false;
+    bool given = false;
+    for (size_t i = 0; i < OPTIONS; i++) given |= !strcmp(table[i].name, name) && o->given >> i & 1;
+    return given;
 }
 
 void kg_options_help(const kg_command *c, FILE *to) {
     fprintf(to, "usage: kgate %s %s\n\n%s\noptions:\n", c->name, c->usage, c->text);
     for (size_t i = 0; i < OPTIONS; i++) {
         const option *p = &table[i];
-        if (!knows(c, p->name)) continue;
+        if (!knows(c, p)) continue;
         char *left = p->letter
                          ? kg_format("-%c, --%s%s%s", p->letter, p->name, p->value ? " " : "", p->value ? p->value : "")
                          : kg_format("    --%s%s%s", p->name, p->value ? " " : "", p->value ? p->value : "");
@@ -260,7 +281,7 @@ int kg_options_parse(const kg_command *c, int argc, char **argv, kg_options *o, 
     kg_text letters = {0};
     kg_text_add(&letters, ":");
     for (int i = 0; i < OPTIONS; i++) {
-        if (!knows(c, table[i].name)) continue;
+        if (!knows(c, &table[i])) continue;
         longs[n] = (struct option){table[i].name, table[i].value ? required_argument : no_argument, NULL, 256 + i};
         place[n++] = i;
         if (table[i].letter) kg_text_add(&letters, "%c%s", table[i].letter, table[i].value ? ":" : "");

@@ -24,11 +24,10 @@ void kg_progress(const char *fmt, ...) {
     if (vasprintf(&text, fmt, ap) < 0) text = NULL;
     va_end(ap);
     char *safe = kg_safe(text ? text : "");
-    size_t n = strlen(safe), most = columns();
-    while (n > most && n > 0) n--;
-    while (n > 0 && n < strlen(safe) && ((unsigned char)safe[n] & 0xC0) == 0x80) n--;
-    fprintf(stderr, "\r\033[K%.*s", (int)n, safe);
+    char *line = kg_shorten_end(safe, columns());  // a second line of it would stay
+    fprintf(stderr, "\r\033[K%s", line);
     fflush(stderr);
+    free(line);
     free(safe);
     free(text);
 }

@@ -5,11 +5,15 @@
 #include "cli/cli.h"
 
 static const char text[] =
-    "  kgate results                        the newest results\n"
-    "  kgate results --verdict slow --format csv\n"
-    "  kgate results show ID                one in words, or with --format json its record; a\n"
-    "                                       beginning of the id will do\n"
-    "  kgate results diff A B               what changed between two\n";
+    "What `kgate run`, `gate` and `explain` stored. ID is the first column of the tables; a beginning of\n"
+    "it will do. Nothing is judged and nothing is written, so a database that others keep can be read.\n"
+    "\n"
+    "  kgate results                               the newest results, with ids and dates\n"
+    "  kgate results --task softmax -n 10          of one task\n"
+    "  kgate results --verdict slow --format csv   for a spreadsheet\n"
+    "  kgate results show ID                       one in words, as `kgate explain ID`\n"
+    "  kgate results show ID --format json         its record\n"
+    "  kgate results diff ID ID                    what changed from the first to the second\n";
 
 typedef struct {
     kg_report *report;
@@ -22,31 +26,19 @@ static int add(const json_t *record, void *ctx) {
     return kg_report_add(l->report, record);
 }
 
-// The table has no column for the id, without which nothing can be shown: it stands before the candidate's name.
-static int add_with_id(const json_t *record, void *ctx) {
-    json_t *shown = json_deep_copy(record), *candidate = json_object_get(shown, "candidate");
-    const char *id = json_string_value(json_object_get(record, "id"));
-    const char *path = json_string_value(json_object_get(candidate, "path"));
-    char *name = kg_format("%s %s", id ? id : "?", path ? path : "-");
-    json_object_set_new(candidate, "path", json_string(name));
-    int result = add(shown, ctx);
-    free(name);
-    json_decref(shown);
-    return result;
-}
-
 static int list(const kg_options *o, const kg_task *t, kg_database *s, FILE *to, kg_error *err) {
     char *label = t ? kg_task_label(t) : NULL;
     kg_store_filter f = {label, o->verdict, kg_option_given(o, "device") ? o->device : NULL, o->limit};
     listing listed = {0};
-    if (kg_report_open(o->format, to, kg_cli_color(to), &listed.report, err)) {
+    bool table = !strcmp(o->format, "table");
+    if (kg_report_open(table ? "list" : o->format, to, kg_cli_color(to), &listed.report, err)) {
         free(label);
         return -1;
     }
-    int result = kg_store_list(s, &f, strcmp(o->format, "table") ? add : add_with_id, &listed, err);
+    int result = kg_store_list(s, &f, add, &listed, err);
     kg_report_close(listed.report);
     free(label);
-    if (!result && !listed.n && !strcmp(o->format, "table")) kg_cli_note("no such results");
+    if (!result && !listed.n && table) kg_cli_note("no such results");
     return result;
 }
 
@@ -78,7 +70,7 @@ static int dispatch(const kg_options *o, kg_error *err) {
     bool lists = !strcmp(what, "list") && !names, shows = !strcmp(what, "show") && names == 1;
     bool diffs = !strcmp(what, "diff") && names == 2;
     if (!lists && !shows && !diffs)
-        return kg_fail(err, KG_ERR_USAGE, "results %s: use: list, show ID, or diff A B", what);
+        return kg_fail(err, KG_ERR_USAGE, "results %s: use: list, show ID, or diff ID ID", what);
     if (diffs && strcmp(o->format, "table") != 0)
         return kg_fail(err, KG_ERR_USAGE, "--format %s: a diff is text: leave it out, or `results show ID --format %s`",
                        o->format, o->format);
@@ -108,5 +100,5 @@ static int results(kg_options *o) {
     return dispatch(o, &err) ? kg_cli_error(&err) : 0;
 }
 
-const kg_command kg_results_command = {"results", "[list] | show ID | diff A B", text,
-                                       "db format output task verdict device limit", results};
+const kg_command kg_results_command = {"results", "[list] | show ID | diff ID ID", text,
+                                       "db format output of-task verdict of-device limit", results};

@@ -171,6 +171,9 @@ static void screens(const json_t *r, FILE *to) {
     free(with);
     screen(r, to, "roofline", "performance.utilization",
            "Utilisation: the least time any kernel could take here, divided by the candidate's; 1 is the limit.");
+    const char *ceilings = kg_field_text(r, "performance.ceilings");
+    if (ceilings) kg_wrap(to, 2, "Ceilings: %s.", ceilings);
+    if (kg_field_is(r, "performance.sure", false)) kg_wrap(to, 2, "%s.", KG_UNSURE);
 }
 
 static void findings(const json_t *r, FILE *to) {

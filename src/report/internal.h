@@ -44,6 +44,8 @@ const char *kg_verdict_meaning(const char *verdict);       // NULL for an unknow
 const char *kg_color_of(const char *verdict, bool color);  // escape sequence, or ""
 // "judged in part: --scope f32"; owned by the caller. NULL for the whole schema.
 char *kg_restriction(const json_t *record);
+// Of a record whose performance.sure is false.
+#define KG_UNSURE           "Not sure: a threshold lies within the interval, or the machine was busy"
 #define KG_COLOR_END(color) ((color) ? "\033[0m" : "")
 // The timed case that holds its screens back most: least utilisation and LRE against each other; NULL when none.
 const json_t *kg_worst_case(const json_t *record);

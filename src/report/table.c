@@ -19,12 +19,17 @@ static char *cell_path(const json_t *r) { return text_cell(r, "candidate.path");
 static char *cell_verdict(const json_t *r) { return text_cell(r, "verdict"); }
 static char *cell_class(const json_t *r) { return text_cell(r, "class"); }
 static char *cell_time(const json_t *r) { return kg_show_time(kg_table_time(r)); }
-static char *cell_lre(const json_t *r) { return kg_show_ratio(kg_field_number(r, "performance.lre")); }
 static char *cell_util(const json_t *r) { return kg_show_share(kg_field_number(r, "performance.utilization")); }
 
 static char *cell_precision(const json_t *r) {
     const char *p = kg_precision_of(r);
     return p ? kg_strdup(p) : NULL;
+}
+
+// Five columns: below 0.01 a digit is left, which says enough of a kernel so slow.
+static char *cell_lre(const json_t *r) {
+    double lre = kg_field_number(r, "performance.lre");
+    return lre < 0.00995 ? kg_format(lre < 0.0005 ? "<.001" : "%.3f", lre) : kg_show_ratio(lre);
 }
 
 // To the minute: the day and the order are what a list is searched for.
@@ -75,6 +80,7 @@ typedef struct {
     size_t rows, skipped, counts[KNOWN];
     double seconds;
     bool timed, stored;
+    size_t unsure;
     json_t *baselines;         // names of what was compared with, each once
     char **notes, **commands;  // commands: what repeats a wrong case, or NULL
     size_t n_notes, n_inefficient;
@@ -183,6 +189,7 @@ static int add_kept(void *self, const json_t *r) {
     if (!isnan(seconds)) t->seconds += seconds;
     t->timed |= !isnan(kg_table_time(r));
     t->stored |= kg_field_text(r, "id") != NULL;
+    t->unsure += kg_field_is(r, "performance.sure", false);
     return fflush(t->to) ? -1 : 0;
 }
 
@@ -243,6 +250,7 @@ static int close_table(void *self) {
         fputc('\n', t->to);
         print_counts(t, "candidate");
         print_legend(t, "Time: longest timed size. ");
+        if (t->unsure) kg_wrap(t->to, 0, "%zu n%s.", t->unsure, KG_UNSURE + 1);
         if (t->n_inefficient && t->stored)
             fputs("`kgate explain ID` says all about one as it is stored, with the line that repeats a wrong case.\n",
                   t->to);

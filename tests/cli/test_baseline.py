@@ -60,8 +60,13 @@ class Baselines(test_cli.Cli):
         record = self.timed("old.c")
         self.assertEqual(record["performance"]["cases"][0]["baseline"], "old.c")
         self.assertGreater(record["performance"]["speedup"], 0)
+        self.assertRegex(self.kgate("explain", record["id"]).stdout, r"; old\.c [\d.]+ [mun]s, LRE ")
         self.assertEqual(record["screens"]["lre_min"], 0.8)
         self.assertEqual(record["screens"]["util_min"], {"memory": 0.35, "compute": 0.6})
+
+    def test_the_table_says_what_was_compared_with(self):
+        self.write("old.c", RIGHT)
+        self.assertIn("LRE and class: beside old.c.", self.kgate("run", "--case", SIZE, "--baseline", "old.c", "relu.c").stdout)
 
     def test_none_says_so(self):
         record = self.timed("none")

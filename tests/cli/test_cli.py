@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import os
+import pty
 import re
 import shutil
 import signal
@@ -14,7 +15,9 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import termios
 import time
+import unicodedata
 import unittest
 import xml.etree.ElementTree as ElementTree
 
@@ -245,7 +248,7 @@ class Devices(Cli):
         self.write("k/relu.c", RIGHT)
         records, notes = self.judge("k")
         self.assertEqual([r["candidate"]["path"] for r in records], ["k/relu.c"])
-        self.assertRegex(notes, r"\Akgate: 1 skipped[^\n]*k/a\.cl[^\n]*\n\Z")
+        self.assertRegex(notes, r"\Akgate: 1 skipped[^\n]*k/a\.cl[^\n]*\nkgate: 1 of 2 candidates not judged\n\Z")
         self.refused("run", "--check-only", "k/a.cl", code=3, says="k/a.cl")
         gate = self.kgate("gate", "--check-only", "--require", "right", "k", code=3)
         self.assertRegex(gate.stderr, r"\Akgate: skipped: k/a\.cl: [^\n]+\nkgate: gate not decided: 1 of 2 candidates not judged\n\Z")
@@ -278,7 +281,7 @@ class Database(Cli):
         self.write("wrong.c", WRONG)
         first = self.judge("right.c", "wrong.c")[0]
         table = self.kgate("results").stdout
-        self.assertIn(first[0]["id"] + " right.c", table)
+        self.assertRegex(table, r"\n%s \d{4}-\d\d-\d\d \d\d:\d\d +relu +right\.c " % first[0]["id"])
         self.assertEqual(json.loads(self.kgate("results", "--format", "json").stdout), first[::-1])
         only = json.loads(self.kgate("results", "--verdict", "incorrect", "--format", "json").stdout)
         self.assertEqual([r["candidate"]["path"] for r in only], ["wrong.c"])
@@ -286,10 +289,85 @@ class Database(Cli):
         self.assertEqual(json.loads(self.kgate("results", "show", first[1]["id"], "--format", "jsonl").stdout), first[1])
         self.assertRegex(self.kgate("results", "diff", first[0]["id"], first[1]["id"]).stdout, r"verdict +right +incorrect +changed")
         self.refused("results", "show", "zzzzzzzz", says="zzzzzzzz")
-        self.refused("results", "diff", first[0]["id"], says="diff A B")
+        self.refused("results", "diff", first[0]["id"], says="diff ID ID")
 
     def test_nothing_stored_yet(self):
         self.refused("results", code=3, says="results.db")
+
+
+    def test_a_broken_list_counts_in_the_exit_code(self):
+        self.write("l.jsonl", json.dumps({"task": "relu", "code": RIGHT}) + "\n" + json.dumps({"task": "nope", "code": RIGHT.replace("task=relu", "")}) + "\n")
+        self.assertIn("1 of 2 candidates not judged", self.judge("l.jsonl", code=2)[1])
+
+    @unittest.skipIf(os.getuid(), "needs another user")
+    def test_a_database_that_cannot_be_written(self):
+        self.write("relu.c", RIGHT)
+        record = self.judge("relu.c")[0][0]
+        os.mkdir(self.path("shared"))
+        shutil.copy(KGATE, self.path("kgate"))
+        shutil.copy(self.path("results.db"), self.path("shared/results.db"))
+        os.chmod(self.folder, 0o755)
+
+        def as_nobody(*args):
+            done = subprocess.run([self.path("kgate"), *args, "--db", "shared/results.db"], cwd=self.folder, env=self.env, text=True,
+                                  capture_output=True, timeout=120, user=65534, check=False)
+            return done.returncode, done.stdout, done.stderr
+
+        for args in (("results",), ("results", "show", record["id"]), ("explain", record["id"]), ("results", "diff", record["id"], record["id"])):
+            with self.subTest(args=args):
+                code, out, said = as_nobody(*args)
+                self.assertEqual((code, said), (0, ""))
+                self.assertIn("relu.c", out)
+        self.assertEqual(os.listdir(self.path("shared")), ["results.db"])
+        self.write("shared/results.db-wal", b"\x37\x7f\x06\x82" * 100)
+        code, out, said = as_nobody("results")
+        self.assertEqual((code, out), (3, ""))
+        self.assertRegex(said, r"\Akgate: database shared/results\.db: [^\n]*results\.db-wal[^\n]*--db FILE\n\Z")
+
+
+class Terminal(Cli):
+    """What a person sees: standard error is a terminal of 40 columns."""
+
+    def seen(self, *args):
+        """What is written on the terminal, and what a pipe gets of standard output."""
+        master, slave = pty.openpty()
+        termios.tcsetwinsize(slave, (24, 40))
+        with subprocess.Popen([KGATE, *args], cwd=self.folder, env=dict(self.env, TERM="xterm"), stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=slave) as p:
+            os.close(slave)
+            written = b""
+            try:
+                while chunk := os.read(master, 4096):
+                    written += chunk
+            except OSError:
+                pass  # how a terminal without a writer ends
+            out = p.stdout.read().decode()
+        os.close(master)
+        return written.decode().replace("\r\n", "\n"), out
+
+    def test_messages_stand_whole_on_lines_of_their_own(self):
+        self.list_of("l.jsonl", [RIGHT, "![]", RIGHT, "!{"])
+        written, out = self.seen("run", "--check-only", "l.jsonl", "absent.c")
+        lines = [line.split("\r\033[K")[-1] for line in written.split("\n")]
+        self.assertEqual([line for line in lines if line],
+                         ["kgate: l.jsonl:2: not a JSON object, as a line of a list must be",
+                          "kgate: l.jsonl:4: bad JSON at column 1: string or '}' expected near end of file",
+                          "kgate: absent.c: no such file: check the path", "kgate: 3 of 5 candidates not judged"])
+        self.assertIn("case 1 of ", written)
+        self.assertNotIn("\033[K", out)
+
+    def test_progress_stays_on_its_line(self):
+        self.write("k/" + "日本語" * 9 + ".c", RIGHT)
+        written, _ = self.seen("run", "--check-only", "k")
+        shown = [part for part in re.split(r"\r\033\[K|\n", written) if part]
+        self.assertGreater(len(shown), 2)
+        for part in shown:
+            self.assertLess(sum(1 + (unicodedata.east_asian_width(c) == "W") for c in part), 40, part)
+
+    def test_a_pipe_gets_messages_and_no_progress(self):
+        self.list_of("l.jsonl", [RIGHT, "![]"])
+        said = self.kgate("run", "--check-only", "l.jsonl", code=2).stderr
+        self.assertEqual(said, "kgate: l.jsonl:2: not a JSON object, as a line of a list must be\nkgate: 1 of 2 candidates not judged\n")
 
 
 class Tasks(Cli):
@@ -312,6 +390,21 @@ class Tasks(Cli):
         self.refused("task", "new", "relu", says="--lang")
         self.refused("task", "new", "relu", "--lang", "c", "-o", "no/where.c", code=3, says="no/where.c")
 
+    def test_new_names_only_languages_it_can_write(self):
+        text = self.kgate("task", "--help").stdout
+        named = re.search(r"--lang LANGUAGE +what to write: ([a-z, ]+)", text).group(1).replace(" or ", ", ").split(", ")
+        self.assertEqual(named, ["c", "cuda", "triton", "python"])
+        for language in named:
+            self.kgate("task", "new", "relu", "--lang", language, "-o", "new." + {"c": "c", "cuda": "cu"}.get(language, "py"), "--force")
+        for language in ("opencl", "tilelang", "ptx", "cubin"):
+            self.refused("task", "new", "relu", "--lang", language, says="use c, cuda, triton or python")
+            self.assertNotIn(language, text.replace("PTX or TileLang can be judged", ""))
+        self.refused("task", "new", "relu", says="--lang c, cuda, triton or python")
+
+    def test_names_stand_whole_in_the_list(self):
+        names = [t["task"] for t in json.loads(self.kgate("task", "list", "-f", "json").stdout)]
+        self.assertEqual([line.split()[0] for line in self.kgate("task", "list").stdout.splitlines()], names)
+
     def test_a_skeleton_is_right(self):
         self.kgate("task", "new", "relu", "--lang", "c")
         self.assertEqual(self.judge("relu.c")[0][0]["verdict"], "right")
@@ -322,19 +415,21 @@ class BadCandidates(Cli):
         self.write("relu.c", RIGHT)
         records, said = self.judge("absent.c", "relu.c", code=2)
         self.assertEqual([r["verdict"] for r in records], ["right"])
-        self.assertEqual(said, "kgate: absent.c: no such file: check the path\n")
+        self.assertEqual(said, "kgate: absent.c: no such file: check the path\nkgate: 1 of 2 candidates not judged\n")
+        table = self.kgate("run", "--check-only", "absent.c", "relu.c", code=2).stdout
+        self.assertIn("\n2 candidates: 1 right, 1 not judged; ", table)
 
     def test_unknown_task_names_near_ones(self):
         self.write("rellu.c", RIGHT.replace("task=relu", ""))
         self.refused("run", "rellu.c", says=("rellu", "relu", "--task"))
         self.write("k/rellu.c", RIGHT.replace("task=relu", ""))
         self.write("k/relu.c", RIGHT)
-        records, said = self.judge("k")
+        records, said = self.judge("k", code=2)
         self.assertEqual(len(records), 1)
         self.assertIn("1 skipped, task not known", said)
         gate = self.kgate("gate", "--check-only", "--require", "right", "-f", "junit", "k", code=3)
         self.assertIn("skipped: k/rellu.c: unknown task rellu", gate.stderr)
-        for text in (gate.stdout, self.kgate("run", "--check-only", "-f", "junit", "k").stdout):
+        for text in (gate.stdout, self.kgate("run", "--check-only", "-f", "junit", "k", code=2).stdout):
             suite = ElementTree.fromstring(text).find("testsuite")
             self.assertEqual([suite.get(k) for k in ("tests", "failures", "skipped")], ["2", "0", "1"])
             self.assertEqual([c.get("name") for c in suite if c.find("skipped") is not None], ["k/rellu.c"])
@@ -365,10 +460,11 @@ class BadCandidates(Cli):
 
     def test_one_bad_line_among_many(self):
         self.list_of("many.jsonl", [RIGHT] * 12 + ["!{\"task\": oops", "!{\"task\":\"relu\"}", "![]"] + [RIGHT] * 12)
-        records, said = self.judge("many.jsonl")
+        records, said = self.judge("many.jsonl", code=2)
         self.assertEqual([r["verdict"] for r in records], ["right"] * 12 + ["broken"] + ["right"] * 12)
         self.assertEqual(records[12]["candidate"]["path"], "many.jsonl:14")
-        self.assertRegex(said, r"\Akgate: many\.jsonl:13: bad JSON [^\n]+\nkgate: many\.jsonl:15: not a JSON object[^\n]+\n\Z")
+        self.assertRegex(said, r"\Akgate: many\.jsonl:13: bad JSON [^\n]+\nkgate: many\.jsonl:15: not a JSON object[^\n]+\n"
+                               r"kgate: 2 of 27 candidates not judged\n\Z")
         self.write("bad.jsonl", "{\n[]\n")
         records, said = self.judge("bad.jsonl", code=2)
         self.assertEqual((records, said.count("kgate: bad.jsonl:")), ([], 2))
@@ -381,7 +477,7 @@ class BadCandidates(Cli):
             for _ in range(70):
                 f.write("x" * (1 << 20))
             f.write('"}\n' + json.dumps({"task": "relu", "code": RIGHT}) + "\n")
-        records, said = self.judge("huge.jsonl")
+        records, said = self.judge("huge.jsonl", code=2)
         self.assertEqual([r["verdict"] for r in records], ["right"])
         self.assertIn("huge.jsonl:1: a line above 64 MiB", said)
 
@@ -523,7 +619,7 @@ class Formats(Cli):
     def test_table(self):
         text = self.kgate(*self.args).stdout
         self.assertLessEqual(max(map(len, text.splitlines())), 100)
-        self.assertRegex(text, r"\nrelu +right\.c +right +fp32 ")
+        self.assertRegex(text, r"\n[a-z2-7]{6} relu +right\.c +right +fp32 ")
         self.assertRegex(text, r"\nincorrect <wrong>[^\n]*: \d+ of \d+ cases wrong")
         self.assertRegex(text, r"2 candidates: 1 right, 1 incorrect; [\d.]+ s")
         command = re.search(r"\n  kgate run (?:[^\n]*\\\n)*[^\n]*", text).group()
@@ -570,6 +666,57 @@ class Formats(Cli):
         text = self.kgate("explain", "--check-only", "right.c").stdout
         self.assertTrue(text.startswith("relu: right.c"), text)
         self.refused("explain", "absent.c", says="absent.c")
+
+    def test_explaining_a_candidate_says_that_it_is_judged_again(self):
+        self.assertIn("judged anew", self.kgate("explain", "--help").stdout)
+        done = self.kgate("explain", "--check-only", "right.c")
+        new = json.loads(self.kgate("results", "-n", "1", "-f", "json").stdout)[0]
+        when = new["started"].replace("T", " ").replace("Z", " UTC")
+        self.assertIn(f"\nresult {new['id']}, judged {when}\n", done.stdout)
+        self.assertEqual(done.stderr, f"kgate: right.c: judged now; `kgate explain {new['id']}` says this again without judging\n")
+        os.unlink(self.path("right.c"))  # nothing is left to judge
+        stored = self.kgate("explain", new["id"])
+        self.assertEqual((stored.stdout, stored.stderr), (done.stdout, ""))
+
+    def test_the_table_names_the_result_of_each_row(self):
+        done = self.kgate(*self.args)
+        ids = re.findall(r"^([a-z2-7]{6}) relu ", done.stdout, re.M)
+        paths = ["right.c", "<wrong> & \"co\".c"]
+        self.assertEqual([json.loads(self.kgate("explain", i, "-f", "json").stdout)[0]["candidate"]["path"] for i in ids], paths)
+        self.assertIn("`kgate explain ID`", done.stdout)
+        unstored = self.kgate(*self.args, "--no-db").stdout
+        self.assertRegex(unstored, r"\n- +relu +right\.c ")
+        self.assertIn("`kgate explain FILE` judges one again", unstored)
+
+    def test_a_wrong_kernel_has_no_precision(self):
+        """Right in float32, so its errors fit the fp32 rung there; wrong in half."""
+        self.write("half.c", HEAD + ENTRY + LOOP % "x > 0 || x != x ? x : input->dtype.bits == 16" + "    return 0;\n}\n")
+        record = self.judge("half.c")[0][0]
+        self.assertEqual((record["verdict"], record["correctness"]["precision"]), ("incorrect", None))
+        self.assertNotIn("fp32", self.kgate("results").stdout)
+        self.assertNotIn("precision", self.kgate("explain", record["id"]).stdout)
+
+    def test_every_table_fits_100_columns(self):
+        long = "kernels/of/a/method/with/a/long/name/" + "relu_" * 12 + ".c"
+        self.write(long, WRONG)
+        records, _ = self.judge("right.c", long)
+        ids = [r["id"] for r in records]
+        for args, code in ((("run", "--check-only", "right.c", long), 0), (("gate", "--check-only", "right.c", long), 1),
+                           (("run", "--check-only", "--no-db", long), 0), (("results",), 0), (("results", "list", "-n", "1"), 0),
+                           (("results", "show", ids[1]), 0), (("results", "diff", *ids), 0), (("explain", *ids), 0),
+                           (("explain", *ids, "-f", "table"), 0), (("task", "list"), 0), (("device",), 0)):
+            with self.subTest(args=args):
+                lines = self.kgate(*args, code=code).stdout.splitlines()
+                self.assertTrue(lines)
+                self.assertEqual([line for line in lines if len(line) > 100], [])
+
+    def test_names_are_cut_where_they_are_alike(self):
+        for name in ("one", "two"):
+            self.write(f"kernels/of/a/method/with/a/long/name/relu_{name}.c", RIGHT)
+        self.judge("kernels")
+        for args in (("run", "--check-only", "kernels"), ("results",)):
+            for name in ("one", "two"):
+                self.assertRegex(self.kgate(*args).stdout, rf"relu +\.\.\.\S*/relu_{name}\.c ")
 
 
 class Interrupted(Cli):

@@ -24,7 +24,7 @@ class Gate(unittest.TestCase):
     def test_slow_kernel_stops_the_gate(self):
         done = kgate("gate", "--device", "cpu", "--db", self.db, os.path.join(EXAMPLES, "relu_slow.c"))
         self.assertEqual(done.returncode, 1, done.stderr)
-        why = r"worst .*(library LRE [\d.]+ < 0\.800|roofline [\d.]+% < 35%)"
+        why = r"worst .*means over the screened sizes:.* (LRE [\d.]+ < 0\.800|utilisation [\d.]+% < 35%)"
         said = done.stderr.decode()
         self.assertRegex(said, r"gate not met \(--require efficient\): \S+relu_slow\.c: slow: " + why)
         self.assertRegex(done.stdout.decode().replace("\n", " "), why)
