@@ -1,4 +1,5 @@
 // --case NAME: a name that no case has would judge nothing, and nothing judged looks like nothing wrong.
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/judging.h"
@@ -18,8 +19,13 @@ int kg_judging_check_case(const kg_options *o, const kg_task *t, kg_error *err) 
     if (!name || has(t, level, name)) return 0;
     bool timed = has(t, KG_TIMED_CPU, name) || has(t, KG_TIMED_CUDA, name);
     if (timed && !o->check_only) return 0;
-    const char *todo = timed                                     ? "it is a timed size: leave --check-only out"
-                       : !o->full && has(t, KG_CASES_FULL, name) ? "it is one of --cases full"
-                                                                 : "records name them as correctness.worst.case";
-    return kg_fail(err, KG_ERR_USAGE, "--case '%s': %s has no such case: %s", name, t->name, todo);
+    char *label = kg_task_label(t);
+    char *todo = timed ? kg_strdup("it is a timed size: leave --check-only out")
+                 : !o->full && has(t, KG_CASES_FULL, name)
+                     ? kg_strdup("it is one of --cases full")
+                     : kg_format("`kgate task show %s -f json` names them", label);
+    kg_fail(err, KG_ERR_USAGE, "--case '%s': %s has no such case: %s", name, label, todo);
+    free(todo);
+    free(label);
+    return -1;
 }

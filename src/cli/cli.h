@@ -42,6 +42,7 @@ int kg_cli_error(kg_error *err);
 // "BEFORE NAME: unknown task", with what is near; returns -1.
 int kg_cli_unknown_task(const char *before, const char *name, kg_error *err);
 void kg_cli_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+bool kg_cli_noted(const char *progress);  // it was a KG_NOTE, and is written
 bool kg_cli_color(FILE *to);
 // -o FILE, or stdout. What was in the file stays until the first byte of a result is written, and for good when there
 // is none: a command that fails early destroys nothing. What is written is there at once, also after a kill.

@@ -24,7 +24,7 @@ typedef struct {
 
 static void on_progress(const char *what, void *ctx) {
     (void)ctx;
-    kg_progress("measuring: %s", what);
+    if (!kg_cli_noted(what)) kg_progress("measuring: %s", what);
 }
 
 static void add_text(json_t *o, const char *key, const char *value) {
@@ -57,10 +57,6 @@ static json_t *kept_ceilings(kg_database *s, const kg_device_info *i) {
 static json_t *measured_ceilings(listing *l, kg_device *d, kg_error *err) {
     kg_ceilings c;
     if (kg_ceilings_measure(d, l->store, on_progress, NULL, &c, err)) return NULL;
-    if (c.disturbed)
-        kg_cli_note(
-            "%s:%d: the machine is busy: these ceilings are too low, and not kept; measure again when it is quiet",
-            d->ops->kind, d->ordinal);
     char *json = kg_ceilings_to_json(&c);
     json_t *v = json_loads(json, 0, NULL);
     free(json);

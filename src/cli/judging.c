@@ -27,7 +27,7 @@ static uint64_t fresh_seed(void) {
 
 static void on_progress(const char *what, void *ctx) {
     const kg_judging *j = ctx;
-    kg_progress("%zu %s: %s", j->at, j->now ? j->now : "", what);
+    if (!kg_cli_noted(what)) kg_progress("%zu %s: %s", j->at, j->now ? j->now : "", what);
 }
 
 static kg_judges_options judges_options(kg_judging *j) {

@@ -36,6 +36,13 @@ void kg_cli_note(const char *fmt, ...) {
     free(text);
 }
 
+bool kg_cli_noted(const char *progress) {
+    const size_t n = strlen(KG_NOTE);
+    if (strncmp(progress, KG_NOTE, n) != 0) return false;
+    kg_cli_note("%s", progress + n);
+    return true;
+}
+
 bool kg_cli_color(FILE *to) {
     const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
     return !(no && *no) && term && strcmp(term, "dumb") != 0 && isatty(fileno(to));

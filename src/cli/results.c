@@ -38,7 +38,8 @@ static int list(const kg_options *o, const kg_task *t, kg_database *s, FILE *to,
     int result = kg_store_list(s, &f, add, &listed, err);
     kg_report_close(listed.report);
     free(label);
-    if (!result && !listed.n && table) kg_cli_note("no such results");
+    bool any = !f.task && !f.verdict && !f.device;
+    if (!result && !listed.n && table) kg_cli_note(any ? "no results yet: `kgate run` stores them" : "no such results");
     return result;
 }
 

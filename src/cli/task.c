@@ -154,5 +154,5 @@ static int task(kg_options *o) {
     return dispatch(o, &err) ? kg_cli_error(&err) : 0;
 }
 
-const kg_command kg_task_command = {"task", "list | show NAME | new NAME --lang c|cuda|triton|python [-o FILE]", text,
+const kg_command kg_task_command = {"task", "[list] | show NAME | new NAME --lang c|cuda|triton|python [-o FILE]", text,
                                     "listing output skeleton force", task};

@@ -31,7 +31,7 @@ static char *list_present(void) {
 
 static int absent(const char *spec, kg_error *err) {
     char *here = list_present();
-    kg_fail(err, KG_ERR_CANNOT, "no device `%s` here: use one of %s", spec, here);
+    kg_fail(err, KG_ERR_CANNOT, "no device `%s` here, only %s", spec, here);
     free(here);
     return -1;
 }

@@ -28,7 +28,9 @@ int kg_ceilings_measure(kg_device *d, kg_database *store, void (*progress)(const
     int result = d->ops->measure(d, out, progress, ctx, err);
     if (!result && kg_interrupted()) result = kg_fail(err, KG_ERR_CANNOT, "interrupted");
     if (!result && out->disturbed && progress)
-        progress("the machine is busy: these ceilings are too low, and not kept; measure again when it is quiet", ctx);
+        progress(KG_NOTE
+                 "the machine is busy: these ceilings are too low, and not kept; measure again when it is quiet",
+                 ctx);
     // Kept, they would falsify results long after the machine has calmed down.
     if (!result && store && !out->disturbed) result = keep(store, &i, out, err);
     kg_device_info_free(&i);

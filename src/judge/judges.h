@@ -27,6 +27,8 @@ void kg_judges_ahead(kg_judges *j, const kg_candidate *next);
 // The record of a candidate that cannot be run at all: broken, with c->problem as its error.
 json_t *kg_record_of_problem(const kg_candidate *c);
 
+// What begins so is no step on the way but to be kept: whoever shows progress writes it on a line of its own.
+#define KG_NOTE "note: "
 // Ceilings kept for this device and its driver. store may be NULL: none.
 bool kg_ceilings_kept(kg_device *d, kg_database *store, kg_ceilings *out);
 // Measured now and, unless the machine was busy, kept.

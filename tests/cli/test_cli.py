@@ -152,7 +152,7 @@ class Usage(Cli):
 
     def test_a_case_that_is_none(self):
         self.write("relu.c", RIGHT)
-        self.refused("run", "--check-only", "--case", "f32[nowhere]", "relu.c", says=("f32[nowhere]", "relu"))
+        self.refused("run", "--check-only", "--case", "f32[nowhere]", "relu.c", says=("f32[nowhere]", "`kgate task show relu -f json`"))
 
     def test_nothing_to_judge(self):
         os.mkdir(self.path("none"))
@@ -242,6 +242,18 @@ class Devices(Cli):
         devices = json.loads(self.kgate("device", "--format", "json").stdout)
         self.assertIn("cpu", [d["kind"] for d in devices["devices"]])
         self.assertIn("sandbox", devices)
+
+    def test_ceilings_that_a_busy_machine_gave_are_called_so(self):
+        busy = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(2 * (os.cpu_count() or 1))]
+        try:
+            done = self.kgate("device", "measure", "--device", "cpu", "--no-db", "-f", "json")
+        finally:
+            for p in busy:
+                p.kill()
+                p.wait()
+        source = json.loads(done.stdout)["devices"][0]["ceilings"]["source"]
+        said = "kgate: the machine is busy: these ceilings are too low, and not kept; measure again when it is quiet\n"
+        self.assertEqual(done.stderr, said if "busy machine" in source else "")
 
     def test_candidates_of_absent_devices(self):
         self.write("k/a.cl", "__kernel void relu() {}\n// kgate: task=relu\n")
