@@ -61,8 +61,7 @@ static int check_bytes(kg_candidate *c) {
         return kg_fail(&c->problem, KG_ERR_CANDIDATE, "%s: not a cubin: no ELF header", c->path);
     if (c->language != KG_LANG_CUBIN && memchr(c->source, 0, c->source_len))
         return kg_fail(&c->problem, KG_ERR_CANDIDATE,
-                       "%s: a binary file, not source: give C, CUDA or Python source, PTX, or a .cubin",
-                       c->path);
+                       "%s: a binary file, not source: give C, CUDA or Python source, PTX, or a .cubin", c->path);
     if (c->language == KG_LANG_UNKNOWN)
         return kg_fail(&c->problem, c->listed ? KG_ERR_CANDIDATE : KG_ERR_USAGE,
                        "%s: its language shows neither in the name nor in the content: say --lang "
