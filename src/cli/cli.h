@@ -10,7 +10,7 @@
 typedef struct {
     const char *task, *device, *format, *output, *db, *baseline, *python, *case_only, *scope, *require;
     const char *language, *verdict;
-    bool no_db, resume, check_only, full, float64, hot, force, help;
+    bool no_db, resume, check_only, profile, full, float64, hot, force, help;
     uint64_t seed;  // 0: fresh
     double timeout;
     long jobs, limit;

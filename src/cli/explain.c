@@ -90,5 +90,5 @@ static int explain(kg_options *o) {
 
 const kg_command kg_explain_command = {
     "explain", "[options] RESULT... | CANDIDATE...", text,
-    "task device words output db no-db seed case cases scope check-only timeout baseline lre-min util-min cache python lang",
+    "task device words output db no-db seed case cases scope check-only profile timeout baseline lre-min util-min cache python lang",
     explain};

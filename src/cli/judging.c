@@ -38,6 +38,7 @@ static kg_judges_options judges_options(kg_judging *j) {
                                  .float64 = o->float64,
                                  .hot = o->hot,
                                  .check_only = o->check_only,
+                                 .profile = o->profile,
                                  .timeout_s = o->timeout,
                                  .baseline = o->baseline,
                                  .thresholds = o->thresholds,

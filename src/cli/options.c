@@ -77,6 +77,7 @@ TEXT_SETTER(set_case, case_only)
 FLAG_SETTER(set_no_db, no_db)
 FLAG_SETTER(set_resume, resume)
 FLAG_SETTER(set_check_only, check_only)
+FLAG_SETTER(set_profile, profile)
 FLAG_SETTER(set_force, force)
 FLAG_SETTER(set_help, help)
 
@@ -210,6 +211,7 @@ static const option table[] = {
     {"cases", 0, "SET", "quick, full, or float64: the full ones in float64 (quick)", set_cases, NULL},
     {"scope", 0, "LIST", "only such cases: f32,f16,contiguous,nonempty,finite,small", set_scope, NULL},
     {"check-only", 0, NULL, "judge whether it is right, and do not time it", set_check_only, NULL},
+    {"profile", 0, NULL, "say where the seconds of a judgement went", set_profile, NULL},
     {"timeout", 0, "SECONDS", "for one step of a candidate: build, load, a case, a batch (60)", set_timeout, NULL},
     {"jobs", 'j', "N", "bound on parallel compilation; judging is one at a time (1)", set_jobs, NULL},
     {"baseline", 0, "NAME", "compare with auto, none, a kernel's file, torch-eager, onednn, ... (auto)", set_baseline,

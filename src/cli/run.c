@@ -4,8 +4,8 @@
 
 #include "cli/cli.h"
 
-#define JUDGING_OPTIONS                                                                                                 \
-    "task device format output db no-db seed case cases scope check-only timeout jobs baseline lre-min util-min cache " \
+#define JUDGING_OPTIONS                                                                                                         \
+    "task device format output db no-db seed case cases scope check-only profile timeout jobs baseline lre-min util-min cache " \
     "python lang resume"
 
 static const char run_text[] =

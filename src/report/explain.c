@@ -202,6 +202,10 @@ static void labels(const json_t *r, FILE *to) {
 
 void kg_report_explain(const json_t *record, FILE *to, bool color) {
     head(record, to, color);
+    json_t *profile = json_object();
+    kg_profile_add(profile, record);
+    kg_profile_print(profile, 0, to);
+    json_decref(profile);
     labels(record, to);
     device(record, to);
     build(record, to);

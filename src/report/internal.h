@@ -34,6 +34,8 @@ double kg_table_time(const json_t *record);  // longest timed case, us; NAN when
 // Why a candidate is not efficient, in one line without its name; owned by the caller. NULL when there is nothing to
 // say.
 char *kg_why(const json_t *record);
+// Of a verdict that is not sure: the intervals and what they were held against; owned by the caller. NULL: it is.
+char *kg_doubt(const json_t *record);
 // By the screens that were applied, and naming what was compared with; owned by the caller, NULL without a class.
 char *kg_class_meaning(const json_t *record);
 // "the library (onednn)", "old.c (--baseline)"; owned by the caller.
@@ -45,10 +47,14 @@ const char *kg_color_of(const char *verdict, bool color);  // escape sequence, o
 // "judged in part: --scope f32"; owned by the caller. NULL for the whole schema.
 char *kg_restriction(const json_t *record);
 // Of a record whose performance.sure is false.
-#define KG_UNSURE           "Not sure: a threshold lies within the interval, or the machine was busy"
+#define KG_UNSURE           "not sure: a threshold lies within the interval, or the machine was busy"
 #define KG_COLOR_END(color) ((color) ? "\033[0m" : "")
 // The timed case that holds its screens back most: least utilisation and LRE against each other; NULL when none.
 const json_t *kg_worst_case(const json_t *record);
+
+// ---- profile.c
+void kg_profile_add(json_t *sum, const json_t *record);    // seconds by step, over records
+void kg_profile_print(json_t *sum, int indent, FILE *to);  // largest first; nothing when there are none
 
 // ---- one writer a format
 typedef struct {

@@ -16,10 +16,16 @@ static char *text_cell(const json_t *r, const char *field) {
 static char *cell_id(const json_t *r) { return text_cell(r, "id"); }
 static char *cell_task(const json_t *r) { return text_cell(r, "task"); }
 static char *cell_path(const json_t *r) { return text_cell(r, "candidate.path"); }
-static char *cell_verdict(const json_t *r) { return text_cell(r, "verdict"); }
 static char *cell_class(const json_t *r) { return text_cell(r, "class"); }
 static char *cell_time(const json_t *r) { return kg_show_time(kg_table_time(r)); }
 static char *cell_util(const json_t *r) { return kg_show_share(kg_field_number(r, "performance.utilization")); }
+
+static bool unsure(const json_t *r) { return kg_field_is(r, "performance.sure", false); }
+
+static char *cell_verdict(const json_t *r) {
+    const char *verdict = kg_field_text(r, "verdict");
+    return verdict ? kg_format("%s%s", verdict, unsure(r) ? "?" : "") : NULL;
+}
 
 static char *cell_precision(const json_t *r) {
     const char *p = kg_precision_of(r);
@@ -50,9 +56,9 @@ typedef struct {
 // Widths are fixed so that rows need not wait for each other. They and the blanks between them make 100.
 static const column judged[] = {
     {"id", 6, false, kg_shorten_id, cell_id},
-    {"task", 14, false, kg_shorten_middle, cell_task},
+    {"task", 13, false, kg_shorten_middle, cell_task},
     {"candidate", 18, false, kg_shorten_front, cell_path},
-    {"verdict", 9, false, kg_shorten_end, cell_verdict},
+    {"verdict", 10, false, kg_shorten_end, cell_verdict},
     {"precision", 9, false, kg_shorten_end, cell_precision},
     {"time", 8, true, kg_shorten_end, cell_time},
     {"LRE", 5, true, kg_shorten_end, cell_lre},
@@ -62,9 +68,9 @@ static const column judged[] = {
 static const column kept[] = {
     {"id", 6, false, kg_shorten_id, cell_id},
     {"date (UTC)", 16, false, kg_shorten_end, cell_date},
-    {"task", 15, false, kg_shorten_middle, cell_task},
+    {"task", 14, false, kg_shorten_middle, cell_task},
     {"candidate", 19, false, kg_shorten_front, cell_path},
-    {"verdict", 9, false, kg_shorten_end, cell_verdict},
+    {"verdict", 10, false, kg_shorten_end, cell_verdict},
     {"LRE", 5, true, kg_shorten_end, cell_lre},
     {"util", 4, true, kg_shorten_end, cell_util},
     {"class", 19, false, kg_shorten_end, cell_class},
@@ -81,6 +87,7 @@ typedef struct {
     double seconds;
     bool timed, stored;
     size_t unsure;
+    json_t *profile;           // seconds by step
     json_t *baselines;         // names of what was compared with, each once
     char **notes, **commands;  // commands: what repeats a wrong case, or NULL
     size_t n_notes, n_inefficient;
@@ -88,7 +95,12 @@ typedef struct {
 
 static table *open_with(FILE *to, bool color, const column *columns, size_t n) {
     table *t = kg_alloc(sizeof *t);
-    *t = (table){.to = to, .color = color, .columns = columns, .n_columns = n, .baselines = json_array()};
+    *t = (table){.to = to,
+                 .color = color,
+                 .columns = columns,
+                 .n_columns = n,
+                 .baselines = json_array(),
+                 .profile = json_object()};
     return t;
 }
 
@@ -132,19 +144,20 @@ static char *command_of(const json_t *r, const char *verdict) {
     return replay && !strcmp(verdict, "incorrect") ? kg_wrap_command(replay, 2, NOTE_LINES) : NULL;
 }
 
+// Both, or the one there is; takes both.
+static char *joined(char *a, char *b) {
+    if (!a || !b) return a ? a : b;
+    char *both = kg_format("%s; %s", a, b);
+    free(a);
+    free(b);
+    return both;
+}
+
 static void keep_note(table *t, const json_t *r) {
     const char *path = kg_field_text(r, "candidate.path"), *verdict = kg_field_text(r, "verdict");
     char *why = kg_why(r);
     if (why) t->n_inefficient++;
-    else why = kg_unscreened(r);
-    char *part = kg_restriction(r), *both = part && why ? kg_format("%s; %s", part, why)
-                                            : part      ? kg_strdup(part)
-                                                        : NULL;
-    if (both) {
-        free(why);
-        why = both;
-    }
-    free(part);
+    why = joined(kg_restriction(r), joined(why ? why : kg_unscreened(r), kg_doubt(r)));
     if (!why || !verdict) {
         free(why);
         return;
@@ -189,7 +202,8 @@ static int add_kept(void *self, const json_t *r) {
     if (!isnan(seconds)) t->seconds += seconds;
     t->timed |= !isnan(kg_table_time(r));
     t->stored |= kg_field_text(r, "id") != NULL;
-    t->unsure += kg_field_is(r, "performance.sure", false);
+    t->unsure += unsure(r);
+    kg_profile_add(t->profile, r);
     return fflush(t->to) ? -1 : 0;
 }
 
@@ -232,6 +246,7 @@ static void print_legend(const table *t, const char *time) {
 
 static void table_free(table *t) {
     json_decref(t->baselines);
+    json_decref(t->profile);
     free(t->notes);
     free(t->commands);
     free(t);
@@ -250,7 +265,8 @@ static int close_table(void *self) {
         fputc('\n', t->to);
         print_counts(t, "candidate");
         print_legend(t, "Time: longest timed size. ");
-        if (t->unsure) kg_wrap(t->to, 0, "%zu n%s.", t->unsure, KG_UNSURE + 1);
+        if (t->unsure) kg_wrap(t->to, 0, "?: %s.", KG_UNSURE);
+        kg_profile_print(t->profile, 0, t->to);
         if (t->n_inefficient && t->stored)
             fputs("`kgate explain ID` says all about one as it is stored, with the line that repeats a wrong case.\n",
                   t->to);
@@ -267,6 +283,7 @@ static int close_list(void *self) {
         fputc('\n', t->to);
         print_counts(t, "result");
         print_legend(t, "");
+        if (t->unsure) kg_wrap(t->to, 0, "?: %s.", KG_UNSURE);
         fputs("`kgate explain ID` says all about one, `kgate results diff ID ID` what changed between two.\n", t->to);
     }
     table_free(t);

@@ -669,6 +669,13 @@ class Formats(Cli):
         self.assertIsNone(performance["utilization"])
         self.assertEqual(performance["cases"], [])
 
+    def test_a_profile_adds_up(self):
+        self.write("right.c", RIGHT)
+        record = json.loads(self.kgate("run", "--no-db", "--check-only", "--profile", "--format", "jsonl", "right.c").stdout)
+        self.assertAlmostEqual(sum(record["profile"].values()), record["seconds"], delta=0.05)
+        self.assertGreater(record["profile"]["build"], 0)
+        self.assertIn("Where the time went: ", self.kgate("run", "--no-db", "--check-only", "--profile", "right.c").stdout)
+
     def test_a_wrong_kernel_needs_no_ceilings(self):
         self.write("wrong.c", WRONG)
         self.kgate("run", "--device", "cpu", "wrong.c")
