@@ -159,7 +159,13 @@ int kg_gelu_oracle(const kg_call *call, kg_ref *ref) {
     }
     return 0;
 }
-int kg_tanh_oracle(const kg_call *call, kg_ref *ref) { return kg_map(call, ref, 1, input, tanh_at, NULL); }
+// Half-precision steps: 2x log2 e, the exponential, (e - 1) / (e + 1): what rounds e moves the quotient by half of it
+// at most, so that together they stay below half of what float32's take.
+int kg_tanh_oracle(const kg_call *call, kg_ref *ref) {
+    if (kg_map(call, ref, 1, input, tanh_at, NULL)) return -1;
+    kg_ref_half(call, ref, 0.5);
+    return 0;
+}
 // Half-precision steps: the exponential, good to two units (ex2.approx.ftz.bf16x2: 2^-7, PTX ISA), its argument times
 // log2 e, the sum and the reciprocal. A factor of 1.05 in the exponential is not among them.
 int kg_sigmoid_oracle(const kg_call *call, kg_ref *ref) {
