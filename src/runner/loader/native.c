@@ -173,6 +173,12 @@ static void set_types(kg_native *n, bool with_stream) {
     if (with_stream) n->types[n->n++] = &ffi_type_pointer;
 }
 
+// Nothing is known of dimensions past the last: a kernel that reads them, a loop that takes one too many, must not find
+// zeros there, by which it would come out right.
+static void spoil_behind(kg_tensor *t) {
+    for (int d = t->ndim; d < KG_MAX_NDIM; d++) t->shape[d] = t->stride[d] = 0x5a5a5a5a5a5a5a5a;
+}
+
 // The case outlives its packet: its texts are copied.
 static void copy_case(const kg_run_case *from, kg_run_case *to) {
     *to = *from;
@@ -180,7 +186,9 @@ static void copy_case(const kg_run_case *from, kg_run_case *to) {
     for (int i = 0; i < from->n_args; i++) {
         to->args[i].name = kg_strdup(from->args[i].name);
         to->args[i].s = from->args[i].s ? kg_strdup(from->args[i].s) : NULL;
+        spoil_behind(&to->args[i].tensor.desc);
     }
+    for (int i = 0; i < to->n_outs; i++) spoil_behind(&to->outs[i].desc);
 }
 
 int kg_native_prepare(const kg_run_case *c, int device_type, int ordinal, bool with_stream, void *stream,
