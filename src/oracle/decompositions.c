@@ -61,6 +61,8 @@ double kg_factor_norm(const kg_factor *m) {
     return sqrt(s);
 }
 
+bool kg_factor_has_nan(const kg_factor *m) { return isnan(kg_factor_norm(m)); }
+
 static double panel_norm(const kg_panel *p) {
     double s = 0;
     for (int64_t i = 0; i < p->n * p->s; i++) s += square(p->x[i]);

@@ -28,6 +28,7 @@ static inline kg_complex kg_factor_get(const kg_factor *m, int64_t i, int64_t j)
     return re + I * (m->conjugate ? -im : im);
 }
 double kg_factor_norm(const kg_factor *m);  // Frobenius's
+bool kg_factor_has_nan(const kg_factor *m);
 // The largest singular value, from below, by the power method: within a tenth where it matters.
 double kg_factor_norm2(const kg_factor *m);
 

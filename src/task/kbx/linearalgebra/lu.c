@@ -9,7 +9,8 @@
 // Bound: L U = P^T A + E with |E| <= gamma |L| |U|, element by element, with or without pivoting: how much the elements
 // grow is in |L| |U| (Higham, theorem 9.3). Element (i, j) takes min(i, j) + 1 steps, each of which rounds a number no
 // larger than (|L| |U|)_ij twice, at random: |E_ij| <= 8 sqrt(min(i, j) + 2) u (|L| |U|)_ij (Higham and Mary, SISC 41,
-// 2019). A random combination of columns errs by no more than the sum of their bounds.
+// 2019). A random combination of columns errs by no more than the sum of their bounds. Of a matrix with a NaN, L or U
+// has one too.
 #include "task/decomposed.h"
 
 static const kg_param params[] = {
@@ -59,6 +60,7 @@ static int cases(kg_cases *b) {
             kg_decomposed_case(b, OF(t, 12, 9), (kg_fill){KG_FILL_CONST, 1.5, 0});
             kg_decomposed_case(b, OF(t, 4, 6), (kg_fill){KG_FILL_ZERO, 0, 0});
             kg_decomposed_case(b, OF(t, 9, 9), (kg_fill){KG_FILL_TIES, 0, 0});
+            kg_decomposed_case(b, OF(t, 6, 5), (kg_fill){KG_FILL_CONST, NAN, 0});
         }
         unpivoted(b, OF(KG_F32, 0, 3));
         if (b->level == KG_CASES_FULL) unpivoted(b, OF(KG_F32, 70, 40));
@@ -141,6 +143,10 @@ static int hold_one(const kg_call *call, const kg_answer *answer, kg_holds *h, i
     const kg_factor l = kg_factor_of(&answer->out[1], &c->outs[1], which);
     const kg_factor u = kg_factor_of(&answer->out[2], &c->outs[2], which);
     kg_factor p = a;
+    if (kg_factor_has_nan(&a)) {  // where else it goes depends on the order of the steps
+        kg_hold_true(h, kg_factor_has_nan(&l) || kg_factor_has_nan(&u), "A has a NaN, and neither L nor U has one");
+        return 0;
+    }
     hold_lower(h, &l, pivot);
     kg_hold_triangle(h, &u, true, "U");
     if (pivot) {

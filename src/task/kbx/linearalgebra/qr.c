@@ -8,7 +8,8 @@
 // Bounds (src/oracle/decompositions.c): Householder's Q and R are exact for A + E with ||E[:,j]|| <= 2 growth u
 // ||A[:,j]|| (Higham, theorem 19.4), once for R and once for Q, column by column, however dependent A's columns are.
 // Q's columns are orthonormal to growth u. Classical Gram-Schmidt's are not: it errs by condition^2 u. Mode "r": R^H R
-// is (A + E)^H (A + E), so R^H R - A^H A is at most 4 growth u ||A[:,i]|| ||A[:,j]||.
+// is (A + E)^H (A + E), so R^H R - A^H A is at most 4 growth u ||A[:,i]|| ||A[:,j]||. Of a matrix with a NaN, Q or R
+// has one too.
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,11 +59,14 @@ static int cases(kg_cases *b) {
     if (b->level == KG_TIMED_CPU) kg_decomposed_timed(b, 3, cpu);
     else if (b->level == KG_TIMED_CUDA) kg_decomposed_timed(b, 9, cuda);
     else {
-        const kg_fill one = {KG_FILL_CONST, 1.5, 0}, zero = {KG_FILL_ZERO, 0, 0};
+        const kg_fill one = {KG_FILL_CONST, 1.5, 0}, zero = {KG_FILL_ZERO, 0, 0}, ties = {KG_FILL_TIES, 0, 0},
+                      nan = {KG_FILL_CONST, NAN, 0};
         kg_decomposed_cases(b);
         kg_decomposed_case(b, kg_tensor_contiguous(KG_F32, KG_SHAPE(12, 3)), one);
         kg_decomposed_case(b, kg_tensor_contiguous(KG_F32, KG_SHAPE(3, 12)), one);
         kg_decomposed_case(b, kg_tensor_contiguous(KG_C64, KG_SHAPE(6, 4)), zero);
+        kg_decomposed_case(b, kg_tensor_contiguous(KG_F32, KG_SHAPE(24, 3, 3)), ties);  // some begin with a 0
+        kg_decomposed_case(b, kg_tensor_contiguous(KG_F32, KG_SHAPE(6, 4)), nan);
         modes(b, KG_F32);
         if (b->level == KG_CASES_FULL)
             for (int i = 0; i < 3; i++) {
@@ -137,6 +141,11 @@ static int hold_product(kg_holds *h, const kg_sketch *k, const kg_factor *a, con
     return failed ? -1 : 0;
 }
 
+static bool has_nan(const kg_answer *answer, const kg_case *c, int which_output, int64_t which) {
+    const kg_factor f = kg_factor_of(&answer->out[which_output], &c->outs[which_output], which);
+    return kg_factor_has_nan(&f);
+}
+
 static int hold_one(const kg_call *call, const kg_answer *answer, kg_holds *h, int64_t which) {
     const kg_view view = kg_call_view(call, "A");
     const kg_case *c = call->c;
@@ -144,6 +153,11 @@ static int hold_one(const kg_call *call, const kg_answer *answer, kg_holds *h, i
     const kg_factor r = kg_factor_of(&answer->out[1], &c->outs[1], which);
     const double growth = 2 * kg_orthogonal_growth(a.rows, a.cols);
     kg_sketch k;
+    if (kg_factor_has_nan(&a)) {  // where else it goes depends on the order of the steps
+        kg_hold_true(h, kg_factor_has_nan(&r) || (!is(c, "r") && has_nan(answer, c, 0, which)),
+                     "A has a NaN, and neither Q nor R has one");
+        return 0;
+    }
     if (kg_sketch_make(&k, a.cols, a.rows, answer)) return -1;
     int failed;
     kg_hold_triangle(h, &r, true, "R");
