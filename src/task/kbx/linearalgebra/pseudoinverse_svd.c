@@ -54,6 +54,8 @@ static void few(kg_cases *b) {
     cut(b, KG_FILL_CONST, KG_F32, 6, 5, 1e-3);  // rank one
     cut(b, KG_FILL_ZERO, KG_F32, 4, 3, 1e-3);
     cut(b, KG_FILL_NORMAL, KG_F32, 10, 8, 0.999);  // the largest alone
+    // And wherever it stands before it is sorted.
+    kg_set_float(kg_singular_add(b, KG_FILL_NORMAL, KG_F32, 1, (int64_t[]){40}, 10, 8), b->task, "rcond", 0.999);
     kg_set_bool(add(b, KG_FILL_NORMAL, KG_F32, 18, 5), b->task, "full_matrices", false);
     kg_set_bool(add(b, KG_FILL_NORMAL, KG_F32, 5, 18), b->task, "full_matrices", true);
     kg_give_out(b, add(b, KG_FILL_NORMAL, KG_F32, 16, 7));
