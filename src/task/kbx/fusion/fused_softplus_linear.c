@@ -32,6 +32,9 @@ static int cases(kg_cases *b) {
         with(b, KG_F32, 1, 20)->args[KG_LINEAR_BIAS].fill = KG_NORMAL(100, 1);  // exp overflows when squared
         with(b, KG_F32, 1, 200)->args[KG_LINEAR_BIAS].fill = KG_NORMAL(40, 5);
         with(b, KG_F16, 2, 1);
+        const kg_fill zero = {KG_FILL_ZERO, 0, 0};  // z is 0 without an error, and not above a threshold of 0
+        kg_case *c = with(b, KG_F32, 2, 0);
+        c->args[KG_LINEAR_INPUT].fill = c->args[KG_LINEAR_BIAS].fill = zero;
         return 0;
     }
     const bool cuda = b->level == KG_TIMED_CUDA;
