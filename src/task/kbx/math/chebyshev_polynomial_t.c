@@ -47,6 +47,7 @@ static void quick(kg_cases *b) {
     add(b, F32(129), x, kg_tensor_contiguous(KG_F32, 0, NULL), KG_INTEGERS(3, 9));
     add(b, F32(1031), KG_UNIFORM(-1, 1), F32(1031), KG_INTEGERS(0, 40));
     add(b, F32(1031), KG_UNIFORM(0.96875, 1.03125), F32(1031), KG_INTEGERS(6, 30));  // both sides of 1
+    add(b, F32(131), KG_UNIFORM(-0.9375, 0.9375), F32(131), KG_INTEGERS(1030, 1600));
     add(b, F32(515), KG_UNIFORM(-20, 20), F32(515), KG_INTEGERS(0, 9));
     add(b, F32(515), x, F32(515), KG_UNIFORM(-3, 9));   // no integers, and negative ones
     add(b, F32(515), KG_INTEGERS(-3, 3), F32(515), n);  // 1, -1 and 0 among them
