@@ -38,6 +38,7 @@ static void quick(kg_cases *b) {
         kg_grid_set(b, add(b, F32(1, 2, 5, 4), F32(1, 9, 10, 2), 13), modes[m], paddings[2], m == 1);
     kg_grid_set(b, add(b, F32(1, 2, 1, 5), F32(1, 6, 7, 2), 3), modes[0], paddings[2], true);  // one row to turn in
     kg_grid_set(b, add(b, F32(1, 2, 1, 5), F32(1, 6, 7, 2), 3), modes[0], paddings[2], false);
+    kg_grid_set(b, add(b, F32(1, 2, 1, 5), F32(1, 6, 7, 2), 3), modes[2], paddings[2], true);
     for (int p = 0; p < 3; p++) {
         kg_grid_set(b, add(b, F32(2, 2, 4, 5, 7), F32(2, 3, 5, 4, 3), 1.5), modes[0], paddings[p], p == 1);
         kg_grid_set(b, add(b, F32(2, 2, 4, 5, 7), F32(2, 3, 5, 4, 3), 1.5), modes[1], paddings[p], p != 1);
