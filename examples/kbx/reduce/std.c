@@ -1,4 +1,5 @@
 /* kgate: task=std */
+/* kgate: entry=std_kernel */
 #include <kgate/kernel.h>
 #include <math.h>
 
@@ -31,7 +32,7 @@ static double squares_about_mean(const DLTensor *t, const kg_ints *dim, int64_t 
     return squares;
 }
 
-int std(const DLTensor *input, const kg_ints *dim, int64_t correction, bool keepdim, DLTensor *out) {
+int std_kernel(const DLTensor *input, const kg_ints *dim, int64_t correction, bool keepdim, DLTensor *out) {
     (void)keepdim; /* out has that shape already */
     int64_t terms = 1;
     for (int d = 0; d < input->ndim; d++)
