@@ -4,6 +4,7 @@
   bench_mutation.py                         every kernel of examples/kbx and examples/gap22, quick cases
   bench_mutation.py --per-category 0        every mutant there is, not two a kernel and category
   bench_mutation.py --full                  those that quick cases let pass, on the full cases too
+  bench_mutation.py --full=small            the same, without the cases of 2^31 elements and more
   bench_mutation.py --only softmax,relu     these tasks; --category race: these mistakes; --no-usual-check: kgate alone
   bench_mutation.py --list                  the mutants' numbers, without judging
 
@@ -156,18 +157,22 @@ def not_built(record):
     return record and record["verdict"] == "broken" and re.search(r"compil|undefined symbol|does not build|^build:", record.get("error") or "")
 
 
-def table(rows):
-    line = "%-30s %8s %8s %11s %10s %8s %9s %12s"
-    print(line % ("mistake", "mutants", "caught", "equivalent", "past 2^31", "missed", "caught %", "usual check"))
+def percent(part, whole):
+    return "%.1f %%" % (100.0 * part / whole) if whole else "-"
+
+
+def table(rows, full):
+    """Of the mistakes that count: caught with quick cases, with full ones, and by the usual check of what it compares."""
+    line = "%-30s %8s %11s %10s %8s %8s %9s %9s %12s"
+    print(line % ("mistake", "mutants", "equivalent", "past 2^31", "caught", "missed", "quick", "full", "usual check"))
     total = defaultdict(int)
     for r in rows.values():
         for k, v in r.items():
             total[k] += v
     for category, r in list(rows.items()) + [("all", total)]:
         real = r["caught"] + r["missed"]
-        print(line % (category, r["mutants"], r["caught"], r["equivalent"], r["past"], r["missed"],
-                      "%.1f %%" % (100.0 * r["caught"] / real) if real else "-",
-                      "%.1f %%" % (100.0 * r["usual"] / r["usual_of"]) if r["usual_of"] else "-"))
+        print(line % (category, r["mutants"], r["equivalent"], r["past"], r["caught"], r["missed"], percent(r["quick"], real),
+                      percent(r["caught"], real) if full else "-", percent(r["usual"], r["usual_of"])))
 
 
 def options():
@@ -180,7 +185,7 @@ def options():
     p.add_argument("--only", default="", help="task names, separated by commas")
     p.add_argument("--category", default="", help="kinds of mistakes, separated by commas")
     p.add_argument("--per-category", type=int, default=2, help="mutants of a kernel and category (2; 0: all)")
-    p.add_argument("--full", action="store_true")
+    p.add_argument("--full", nargs="?", const="all", choices=("small", "all"), help="full cases too; small: below 2^31 elements")
     p.add_argument("--list", action="store_true")
     p.add_argument("-j", "--jobs", type=int, default=os.cpu_count() or 1)
     return p.parse_args()
@@ -191,8 +196,8 @@ def some(text):
 
 
 def judged_on_full_cases(o, asked, listed, records, survivors):
-    """Those once more. Narrow counters meet the cases past 2^31 elements, where a task has one."""
-    narrow = [i for i in survivors if listed[i]["method"] == NARROW]
+    """Those once more. Narrow counters meet the cases past 2^31 elements, where a task has one (--full=small: none)."""
+    narrow = [i for i in survivors if listed[i]["method"] == NARROW and o.full == "all"]
     large = {task: past_32_bits(o.kgate, task) for task in {listed[i]["task"] for i in narrow}}
     meet = [i for i in narrow if large[listed[i]["task"]]]
     for chosen, jobs, how in (([i for i in survivors if listed[i]["method"] != NARROW], o.jobs, ("--scope", "small", "--timeout", "60")),
@@ -216,12 +221,13 @@ def is_caught(record):
 
 
 def outcomes(o, asked, listed):
-    """(records, what became of each mutant, why it is equivalent where it is)"""
+    """(records, what became of each mutant, which of them quick cases catch, why it is equivalent where it is)"""
     records = asked.answer(o.kgate, CANDIDATE, listed, verdicts, "--cases", "quick", "--timeout", "10")
     late = [i for i, r in enumerate(records) if not_built(r) and "did not end" in r["error"]]  # a busy machine
     for i, r in zip(late, asked.answer(o.kgate, CANDIDATE, [listed[i] for i in late], verdicts, "--cases", "quick", "--timeout", "60")):
         records[i] = r
     survivors = [i for i, r in enumerate(records) if not is_caught(r)]
+    quick = set(range(len(records))) - set(survivors)
     known = known_equivalents()
     why = {i: why_equivalent(known, listed[i]) for i in survivors}
     same = same_programs(listed, [i for i in survivors if not why[i]], o.jobs)
@@ -232,7 +238,7 @@ def outcomes(o, asked, listed):
     for i, r in enumerate(records):
         outcome[i] = ("not built" if not_built(r) else "caught" if is_caught(r) else "same" if i in same
                       else "equivalent" if why[i] else "past" if listed[i]["method"] == NARROW else "missed")
-    return records, outcome, why
+    return records, outcome, quick, why
 
 
 def worst_ratio(record):
@@ -251,7 +257,7 @@ def main():
     if o.list:
         return 0
     asked = Asked(o.out, o.jobs)
-    records, outcome, why = outcomes(o, asked, listed)
+    records, outcome, quick, why = outcomes(o, asked, listed)
 
     def ask(program, keys, *wanted):
         chosen = [i for i in outcome if outcome[i] in wanted and os.path.exists(program)]
@@ -271,9 +277,10 @@ def main():
         row = rows[m["method"]]
         row[outcome[i]] += 1
         row["mutants"] += outcome[i] not in ("not built", "same")
+        row["quick"] += outcome[i] == "caught" and i in quick
         row["usual_of"] += others.get(i) in ("passed", "caught")
         row["usual"] += others.get(i) == "caught"
-    table(rows)
+    table(rows, o.full)
     ends = list(outcome.values())
     print("no mistake at all: %d that do not compile, %d of the honest kernel's own machine code" % (ends.count("not built"), ends.count("same")))
     print("survivors: %s (%d missed)" % (os.path.join(o.out, "survivors.txt"), ends.count("missed")))
