@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "oracle/reduce.h"
+
 const kg_param kg_params_input_out[] = {
     {.name = "input", .kind = KG_P_TENSOR},
     {.name = "out", .kind = KG_P_TENSOR, .optional = true, .nullable = true, .keyword = true, .role = KG_OUT_ARG},
@@ -159,12 +161,17 @@ int kg_gelu_oracle(const kg_call *call, kg_ref *ref) {
     }
     return 0;
 }
-// Half-precision steps: 2x log2 e, the exponential, (e - 1) / (e + 1): what rounds e moves the quotient by half of it
-// at most, so that together they stay below half of what float32's take.
+// Half-precision steps: what rounds e = exp(2x) moves the answer v by half (1 - v^2) of it. Its argument 2x log2 e
+// rounds twice, the exponential is good to two units (ex2.approx.ftz.bf16x2: 2^-7, PTX ISA) and is stored. Of the forms
+// (e - 1) / (e + 1), 1 - 2 / (e + 1) and 2 sigmoid(2x) - 1 the last rounds most behind it, 2 (1 + |v|).
+static kg_point tanh_half_at(const double *x, const void *ctx) {
+    (void)ctx;
+    const double v = tanh(*x), slope = (1 - v) * (1 + v);
+    if (!isfinite(*x)) return kg_point_exact(v);
+    return (kg_point){v, (2 * fabs(*x) + 1.5) * slope + 2 * (1 + fabs(v))};
+}
 int kg_tanh_oracle(const kg_call *call, kg_ref *ref) {
-    if (kg_map(call, ref, 1, input, tanh_at, NULL)) return -1;
-    kg_ref_half(call, ref, 0.5);
-    return 0;
+    return kg_map(call, ref, 1, input, kg_is_half(call->c->outs[ref->out].dtype) ? tanh_half_at : tanh_at, NULL);
 }
 // Half-precision steps: the exponential, good to two units (ex2.approx.ftz.bf16x2: 2^-7, PTX ISA), its argument times
 // log2 e, the sum and the reciprocal. A factor of 1.05 in the exponential is not among them.
