@@ -250,15 +250,53 @@ static soft soft_of(const kg_rung *r, const kg_stage *s) {
     return m;
 }
 
-// log y moves by e_j - sum y e, so y by that in an exponent; the sum's own error and those of x - largest are as in
-// the softmax's oracle.
+// What y = 1 / (1 + sum of the others' exp(x_i - x)) lies between when every x moves by its error: the one that is
+// largest by far keeps all, the others nothing, however large the errors are.
+typedef struct {
+    double up, down;  // log of the sum of exp(x - largest), every x raised or lowered by its error
+    double others;    // as up, without the one that then is the largest
+    int64_t first;    // which that is
+} limits;
+
+static limits limits_of(const kg_rung *r, const kg_stage *s, double largest) {
+    limits l = {-INFINITY, -INFINITY, -INFINITY, 0};
+    double top = -INFINITY, second = -INFINITY, least = -INFINITY;
+    for (int64_t i = 0; i < s->n; i++) {
+        const double d = s->at[i].value - largest, e = kg_term_error(r, s->at[i]);
+        if (d + e > top) second = top, top = d + e, l.first = i;
+        else second = fmax(second, d + e);
+        least = fmax(least, d - e);
+    }
+    double sum = 0, lowered = 0;
+    for (int64_t i = 0; i < s->n; i++) {
+        const double d = s->at[i].value - largest, e = kg_term_error(r, s->at[i]);
+        if (i != l.first) sum += exp(d + e - second);
+        lowered += exp(d - e - least);
+    }
+    if (second > -INFINITY) l.others = second + log(sum);
+    l.up = l.others > top ? l.others + log1p(exp(top - l.others)) : top + log1p(exp(l.others - top));
+    l.down = least + log(lowered);
+    return l;
+}
+
+// How far y moves at most; NaN where infinities meet.
+static double shifted(const limits *l, int64_t i, double d, double e, double y) {
+    const double least = 1 / (1 + exp((i == l->first ? l->others : l->up) - (d - e)));
+    return fmax(y - least, fmin(1, exp(d + e - l->down)) - y);
+}
+
+// log y moves by e_j - sum y e, so y by that in an exponent, within limits; the sum's own error and those of x -
+// largest are as in the softmax's oracle.
 void kg_stage_softmax(const kg_rung *r, kg_stage *s) {
     const soft m = soft_of(r, s);
+    const limits between = limits_of(r, s, m.largest);
     for (int64_t i = 0; i < s->n; i++) {
         const kg_term x = s->at[i];
         const double d = x.value - m.largest, y = exp(d) / m.sum;
         const double local = x.local + m.local, acc = x.acc + m.acc, e = r->u * local + r->u_acc * acc;
-        const double by = e > 0 ? fmin(y * bent(e), 1 / e) : y;
+        // Where e is small the difference would be this one's own rounding.
+        const double moves = e > 1e-6 ? shifted(&between, i, d, kg_term_error(r, x), y) : INFINITY;
+        const double by = e > 0 ? fmin(fmin(y * bent(e), 1 / e), moves / e) : y;
         const double own = y > 0 ? y * (KG_LAMBDA + 2 * fabs(d) + 2 * m.spread) : 0;
         if (y == 0 && !isfinite(d)) s->at[i] = kg_term_exact(0);
         else s->at[i] = rounded(r, (kg_term){y, by * local, by * acc + y * m.sum_acc / m.sum}, own);

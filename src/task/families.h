@@ -63,7 +63,14 @@ typedef struct {
 // Parameter "input"; cases with out= where the task has that parameter.
 void kg_unary_cases(kg_cases *b, const kg_unary_family *f);
 
-// Functions (input, dim) of a line's exponentials: lines of KG_LARGE_LOGITS.
+// Matrices whose rows a function of a line's exponentials must take the largest value of, and nothing else, to answer.
+typedef struct {
+    int64_t shape[2];
+    kg_fill fill;
+} kg_logits;
+enum { KG_HARD_LOGITS = 6 };
+extern const kg_logits kg_hard_logits[KG_HARD_LOGITS];
+// A case of each for functions (input, dim).
 void kg_large_logits_cases(kg_cases *b);
 
 // For each floating input that no case of b gives a NaN or an infinity: the first plain case once more, with that input

@@ -140,13 +140,16 @@ void kg_nan_cases(kg_cases *b) {
     }
 }
 
+// Long lines one by one, so that the judge looks at all of each: where the largest was missed, one element shows it.
+// The last lie below any number that stands for -infinity.
+const kg_logits kg_hard_logits[KG_HARD_LOGITS] = {{{65, 3}, KG_LARGE_LOGITS},   {{1, 6000}, KG_LARGE_LOGITS},
+                                                  {{1, 6000}, KG_LARGE_LOGITS}, {{1, 6000}, KG_LARGE_LOGITS},
+                                                  {{1, 6000}, KG_LARGE_LOGITS}, {{17, 3}, KG_NORMAL(-1e33, 1e31)}};
+
 void kg_large_logits_cases(kg_cases *b) {
-    // Long lines one by one, so that the judge looks at all of each: where the largest was missed, one element shows
-    // it.
-    static const int64_t shapes[][2] = {{65, 3}, {1, 6000}, {1, 6000}, {1, 6000}, {1, 6000}};
-    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+    for (size_t i = 0; i < KG_HARD_LOGITS; i++) {
         kg_case *c = kg_case_add(b);
-        kg_set_tensor(c, b->task, "input", KG_F32, 2, shapes[i], KG_LARGE_LOGITS);
+        kg_set_tensor(c, b->task, "input", KG_F32, 2, kg_hard_logits[i].shape, kg_hard_logits[i].fill);
         kg_set_int(c, b->task, "dim", 1);
     }
 }

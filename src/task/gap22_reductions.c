@@ -46,8 +46,8 @@ static void quick(kg_cases *b, const kg_reduction_family *f) {
     add(b, F32(5, 7), 1, (kg_fill){KG_FILL_CONST, -INFINITY, 0});
     if (f->logarithm) {
         add(b, F32(64, 33), 1, KG_NORMAL(1000, 3));
-        add(b, F32(65, 3), 1, KG_LARGE_LOGITS);
-        add(b, F32(5, 8193), 1, KG_LARGE_LOGITS);
+        for (size_t i = 0; i < KG_HARD_LOGITS; i++)
+            add(b, kg_tensor_contiguous(KG_F32, 2, kg_hard_logits[i].shape), 1, kg_hard_logits[i].fill);
     }
     for (const kg_dtype *t = f->dtypes + 1; *t != KG_DTYPES; t++) {
         add(b, kg_tensor_contiguous(*t, KG_SHAPE(67, 257)), 1, fill);

@@ -129,8 +129,8 @@ static void quick(kg_cases *b, kg_fill fill) {
     add(b, fill, kg_tensor_transposed(KG_F32, KG_SHAPE(33, 10), 0, 1));
     stepped(b, weighted(b, add(b, fill, F32(35, 10))));
     reduced(b, add(b, fill, F32(33, 257)), "none")->args[KG_LOSS_INPUT].fill = KG_OUTLIERS(0, 1);  // exp overflows
-    reduced(b, add(b, KG_LARGE_LOGITS, F32(65, 3)), "none");
-    reduced(b, add(b, KG_LARGE_LOGITS, F32(5, 8193)), "none");
+    for (size_t i = 0; i < KG_HARD_LOGITS; i++)
+        reduced(b, add(b, kg_hard_logits[i].fill, kg_tensor_contiguous(KG_F32, 2, kg_hard_logits[i].shape)), "none");
     add(b, fill, F32(4099, 3));
     reduced(b, add(b, fill, F32(200, 3)), "none")->args[KG_LOSS_INPUT].fill = KG_SPECIALS(0, 1);
     // Nothing of a sample that is ignored shows.

@@ -69,6 +69,8 @@ static void quick(kg_cases *b) {
     scaled(b, add(b, DENSE(2, 17, 16)), 600);
     kg_case *below = scaled(b, add(b, DENSE(2, 17, 16)), 1e32);  // and below any number that stands for -infinity
     below->args[Q].fill = KG_NORMAL(1, 0.1), below->args[K].fill = KG_NORMAL(-1, 0.1);
+    below = causal(b, scaled(b, add(b, DENSE(2, 17, 16)), 1e32));
+    below->args[Q].fill = KG_NORMAL(1, 0.1), below->args[K].fill = KG_NORMAL(-1, 0.1);
     with(b, DENSE(2, 2, 4), DENSE(2, 4099, 4), DENSE(2, 4099, 3));
     with(b, DENSE(2, 2, 4), DENSE(2, 4099, 4), DENSE(2, 4099, 3))->args[Q].fill = KG_LARGE_LOGITS;
     with(b, DENSE(3, 4099), DENSE(5, 4099), DENSE(5, 2));

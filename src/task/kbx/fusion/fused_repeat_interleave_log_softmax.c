@@ -83,6 +83,9 @@ static void quick(kg_cases *b) {
     along(b, shuffled(b, F32(17, 29), 29), 1)->args[INPUT].fill = KG_NORMAL(1000, 3);   // exp overflows
     along(b, shuffled(b, F32(17, 29), 29), 1)->args[INPUT].fill = KG_NORMAL(-1000, 3);  // and underflows
     along(b, shuffled(b, F32(17, 29), 29), 1)->args[INPUT].fill = KG_OUTLIERS(0, 1);
+    for (size_t i = 0; i < KG_HARD_LOGITS; i++)
+        along(b, once(b, kg_tensor_contiguous(KG_F32, 2, kg_hard_logits[i].shape), 2), 1)->args[INPUT].fill =
+            kg_hard_logits[i].fill;
     along(b, once(b, F32(200, 3), 2), 1)->args[INPUT].fill = KG_SPECIALS(0, 1);
     kg_set_tensor(along(b, shuffled(b, F32(3, 9), 9), 1), b->task, "out", KG_F32, KG_SHAPE(3, 36), (kg_fill){0});
 }

@@ -55,10 +55,11 @@ static void quick(kg_cases *b) {
     add(b, F32(5, 0));
     add(b, kg_tensor_transposed(KG_F32, KG_SHAPE(34, 65), 0, 1));
     over(b, kg_tensor_stepped(KG_F32, KG_SHAPE(9, 257), 3), 0);
-    filled(add(b, F32(17, 65)), KG_INTEGERS(0, 2));     // zeros
-    filled(add(b, F32(65, 2)), KG_INTEGERS(0, 1));      // and lines of nothing else
-    filled(add(b, F32(33, 3)), KG_NORMAL(1.5, 1));      // lines with a negative one
-    filled(add(b, F32(17, 65)), KG_LOGSCALE(-30, 30));  // negative ones in every line
+    filled(add(b, F32(17, 65)), KG_INTEGERS(0, 2));                                // zeros
+    filled(add(b, F32(65, 2)), KG_INTEGERS(0, 1));                                 // and lines of nothing else
+    for (int i = 0; i < 3; i++) filled(add(b, F32(1, 6000)), KG_CHOICE(6000, 1));  // one number alone, anywhere
+    filled(add(b, F32(33, 3)), KG_NORMAL(1.5, 1));                                 // lines with a negative one
+    filled(add(b, F32(17, 65)), KG_LOGSCALE(-30, 30));                             // negative ones in every line
     constant(add(b, F32(3, 9)), 1e-20);
     constant(add(b, F32(3, 9)), 1e30);
     constant(add(b, F32(3, 9)), INFINITY);

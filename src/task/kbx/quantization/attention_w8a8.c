@@ -95,6 +95,12 @@ static void quick(kg_cases *b) {
     sized(b, 2, 16, 16)->args[KEY].fill = (kg_fill){.kind = KG_FILL_ZERO};
     sized(b, 2, 16, 16)->args[VALUE].fill = (kg_fill){.kind = KG_FILL_ZERO};
     add(b, DENSE(2, 9, 1), DENSE(2, 9, 1), DENSE(2, 9, 8))->args[QUERY].fill = (kg_fill){.kind = KG_FILL_TIES};
+    // Scores whose exponentials overflow unless the largest is taken off, of all keys; and rows of them that lie below
+    // any number that stands for -infinity.
+    kg_case *c = add(b, DENSE(2, 3, 24), DENSE(2, 1031, 24), DENSE(2, 1031, 5));
+    c->args[QUERY].fill = c->args[KEY].fill = KG_NORMAL(0, 200);
+    c = sized(b, 2, 17, 16);
+    c->args[QUERY].fill = KG_NORMAL(1e17, 1e16), c->args[KEY].fill = KG_NORMAL(-1e17, 1e16);
     sized(b, 2, 24, 20)->args[VALUE].fill = KG_OUTLIERS(0, 1);
     sized(b, 2, 24, 20)->args[KEY].fill = KG_NORMAL(5, 0.5);
     sized(b, 2, 24, 20)->args[QUERY].fill = KG_NORMAL(0, 0.25);
