@@ -11,6 +11,10 @@
 // Every magnitude well above what kernels add to a scale to keep it from 0, where a row is so short that its largest
 // value could come near it.
 #define KG_NOT_SMALL KG_LOGSCALE(-2, 2)
+// Long lines whose scales lie near 2e-5 in int8, 2e-4 in int4: far above the 1e-8 that a scale may be kept from 0 by
+// and the largest values' 1e-5 that kernels use, below the 1e-3 that changes what small weights are.
+#define KG_SMALL      KG_NORMAL(0, 0x1p-10)
+#define KG_SMALL_INT4 KG_NORMAL(0, 0x1p-11)
 
 void *kg_quantised_prepare(const kg_call *call);
 void kg_quantised_release(void *prepared);

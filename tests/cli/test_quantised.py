@@ -28,6 +28,7 @@ ARITHMETIC = {
     "128, 255 values": "LEVELS=128",
     "scale at least 1e-8": "SCALE(l)=(fmaxf(l,1e-8f)/LEVELS)",
     "1e-8 added": "SCALE(l)=((l)/LEVELS+1e-8f)",
+    "absmax at least 1e-5": "SCALE(l)=(fmaxf(l,1e-5f)/LEVELS)",
 }
 INT4 = "HIGH=7 LEVELS=7 "
 WEIGHTS = {
@@ -45,6 +46,7 @@ WRONG = {
     "float": ("PLAIN=1", "without quantisation"),
     "truncated": ("ROUND(r)=truncf(r)", ""),
     "seven bits": ("LEVELS=63 HIGH=63", ""),
+    "scale at least 1e-3": ("SCALE(l)=fmaxf((l)/LEVELS,1e-3f)", ""),
     "no clamp": ("LEVELS=128 LOW=-128 HIGH=999", ""),
     "a row of zeros divides by 0": ("IN_FLOAT=1 SCALE(l)=((l)/LEVELS)", "got nan"),
 }

@@ -101,6 +101,11 @@ static void quick(kg_cases *b) {
     c->args[QUERY].fill = c->args[KEY].fill = KG_NORMAL(0, 200);
     c = sized(b, 2, 17, 16);
     c->args[QUERY].fill = KG_NORMAL(1e17, 1e16), c->args[KEY].fill = KG_NORMAL(-1e17, 1e16);
+    for (int i = QUERY; i <= KEY; i++) {  // small, and its scores are not
+        c = sized(b, 2, 24, 96);
+        c->args[i].fill = KG_SMALL, c->args[QUERY + KEY - i].fill = KG_NORMAL(0, 4096);
+    }
+    sized(b, 2, 96, 24)->args[VALUE].fill = KG_SMALL;
     sized(b, 2, 24, 20)->args[VALUE].fill = KG_OUTLIERS(0, 1);
     sized(b, 2, 24, 20)->args[KEY].fill = KG_NORMAL(5, 0.5);
     sized(b, 2, 24, 20)->args[QUERY].fill = KG_NORMAL(0, 0.25);

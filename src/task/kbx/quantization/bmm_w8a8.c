@@ -67,6 +67,7 @@ static void quick(kg_cases *b) {
     sized(b, 3, 9, 256, 11)->args[1].fill = KG_OUTLIERS(0, 1);
     sized(b, 3, 13, 7, 11)->args[0].fill = KG_LOGSCALE(-8, 8);
     sized(b, 3, 13, 96, 20)->args[0].fill = KG_UNIFORM(-1, 1);
+    for (int i = 0; i < 2; i++) sized(b, 2, 9, 96, 20)->args[i].fill = KG_SMALL;
     sized(b, 2, 15, 511, 17)->args[0].fill = KG_NORMAL(5, 1);
     add(b, kg_tensor_transposed(KG_F32, KG_SHAPE(3, 33, 65), 1, 2),
         kg_tensor_transposed(KG_F32, KG_SHAPE(3, 65, 18), 1, 2));

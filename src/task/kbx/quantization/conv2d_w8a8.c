@@ -79,6 +79,7 @@ static void quick(kg_cases *b) {
     add(b, DENSE(2, 3, 17, 19), DENSE(8, 3, 3, 3))->args[WEIGHT].fill = KG_OUTLIERS(0, 1);
     add(b, DENSE(3, 4, 9, 8), DENSE(5, 4, 3, 3))->args[INPUT].fill = KG_NORMAL(5, 1);
     add(b, DENSE(3, 4, 9, 8), DENSE(5, 4, 3, 3))->args[INPUT].fill = KG_UNIFORM(-1, 1);
+    for (int i = INPUT; i <= WEIGHT; i++) add(b, DENSE(2, 8, 9, 8), DENSE(5, 8, 3, 3))->args[i].fill = KG_SMALL;
 }
 
 static void full(kg_cases *b) {

@@ -88,6 +88,12 @@ static void quick(kg_cases *b) {
     add(b, F32(9, 257), 1, true)->args[INPUT].fill = KG_OUTLIERS(0.5, 1);
     add(b, F32(9, 257), 1, true)->args[WEIGHT].fill = KG_OUTLIERS(0.5, 1);
     add(b, F32(9, 33), 1, true)->args[INPUT].fill = KG_NORMAL(0, 1e-2);  // eps counts beside the variance
+    kg_case *c = add(b, F32(9, 100), 1, false);                          // small, and small when normalised
+    c->args[INPUT].fill = KG_SMALL;
+    kg_set_float(c, b->task, "eps", 0.01);
+    c = add(b, F32(9, 100), 1, true);
+    c->args[WEIGHT].fill = KG_SMALL;
+    kg_set_none(c, b->task, "bias");
     add(b, F32(9, 100), 1, true)->args[INPUT].fill = (kg_fill){.kind = KG_FILL_ZERO};
     add(b, F32(9, 100), 1, true)->args[INPUT].fill = (kg_fill){KG_FILL_CONST, 3.25, 0};
     add(b, F32(9, 2), 1, true)->args[INPUT].fill = (kg_fill){.kind = KG_FILL_TIES};  // groups of 0 between others

@@ -82,6 +82,7 @@ static void quick(kg_cases *b) {
     sized(b, 9, 256, 33, false)->args[WEIGHT].fill = (kg_fill){KG_FILL_OUTLIERS, 0, 0.03125};
     sized(b, 9, 65, 33, true)->args[INPUT].fill = KG_OUTLIERS(0, 0.25);
     sized(b, 9, 96, 33, false)->args[WEIGHT].fill = KG_UNIFORM(-0.05, 0.05);
+    sized(b, 9, 96, 33, false)->args[WEIGHT].fill = KG_SMALL_INT4;
     sized(b, 9, 7, 65, false)->args[WEIGHT].fill = KG_LOGSCALE(-7, 5);  // channels of very different size
     sized(b, 9, 255, 33, true)->args[WEIGHT].fill = KG_NORMAL(2, 1);
     add(b, kg_tensor_transposed(KG_F16, KG_SHAPE(33, 65), 0, 1), kg_tensor_transposed(KG_F16, KG_SHAPE(18, 65), 0, 1),

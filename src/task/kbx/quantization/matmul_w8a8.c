@@ -63,6 +63,7 @@ static void quick(kg_cases *b) {
     sized(b, 33, 7, 21)->args[0].fill = KG_LOGSCALE(-8, 8);
     sized(b, 33, 7, 21)->args[1].fill = KG_LOGSCALE(-8, 8);
     sized(b, 31, 96, 40)->args[0].fill = KG_UNIFORM(-1, 1);
+    for (int i = 0; i < 2; i++) sized(b, 9, 96, 20)->args[i].fill = KG_SMALL;
     sized(b, 32, 511, 32)->args[0].fill = KG_NORMAL(5, 1);  // not centred: half of the integers are not used
     add(b, TURNED(33, 65), TURNED(65, 18));
 }
