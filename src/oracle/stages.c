@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "oracle/norm.h"
+
 kg_rung kg_rung_of(const kg_task *t, kg_dtype d) {
     const kg_precision p = kg_required_precision(t, d);
     return (kg_rung){kg_precision_unit(p, d), kg_accumulation_unit(p), kg_is_half(d)};
@@ -357,6 +359,13 @@ void kg_stage_layer_norm(const kg_rung *r, kg_stage *s, double eps, const double
             bend * (by * (x.acc + acc + size * z_acc + m.mean_acc) + size * m.variance_acc / (2 * scale2))};
         s->at[i] = kg_term_affine(r, rounded(r, t, own), weight ? weight[i] : 1, bias ? bias[i] : 0, weight || bias);
     }
+}
+
+void kg_stage_batch_norm(const kg_rung *r, kg_stage *s, double eps) {
+    const spread m = spread_of(r, s);
+    const double by = 1 / sqrt(m.variance + eps);
+    kg_stage_layer_norm(r, s, eps, NULL, NULL);
+    for (int64_t i = 0; i < s->n && r->half; i++) s->at[i].local += kg_norm_saved(m.mean, by, fabs(s->at[i].value));
 }
 
 // sum d^2 moves by 2 d e + e^2: the mean's own shift drops out, since the deviations add up to nothing.

@@ -79,6 +79,8 @@ void kg_stage_log_softmax(const kg_rung *r, kg_stage *s);
 // (x - mean) / sqrt(variance + eps), biased variance; for two-pass and Welford kernels (moments.c). weight, bias: one
 // value an element, NULL for none.
 void kg_stage_layer_norm(const kg_rung *r, kg_stage *s, double eps, const double *weight, const double *bias);
+// The same over a channel, without weights; in half precision its statistics may be stored (oracle/norm.h).
+void kg_stage_batch_norm(const kg_rung *r, kg_stage *s, double eps);
 // x / sqrt(mean square + eps).
 void kg_stage_rms_norm(const kg_rung *r, kg_stage *s, double eps, const double *weight);
 

@@ -114,9 +114,10 @@ static void normalised(const kg_call *call, batch *b, kg_ref *ref) {
         int64_t coord[KG_MAX_NDIM];
         kg_coords(&b->x.desc, ref->index[k], coord);
         const int64_t channel = coord[1];
-        const kg_norm m = call->c->args[TRAINING].i
-                              ? kg_norm_of(spread_of(b, channel), eps)
-                              : (kg_norm){.mean = kg_at(&mean, channel), .var = kg_at(&var, channel), .eps = eps};
+        const bool training = call->c->args[TRAINING].i;
+        kg_norm m = training ? kg_norm_of(spread_of(b, channel), eps)
+                             : (kg_norm){.mean = kg_at(&mean, channel), .var = kg_at(&var, channel), .eps = eps};
+        m.saved = training;
         kg_norm_put(ref, k, half, &m, kg_at(&b->x, ref->index[k]), or_else(&weight, channel, 1),
                     or_else(&bias, channel, 0));
     }

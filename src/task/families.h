@@ -63,6 +63,9 @@ typedef struct {
 // Parameter "input"; cases with out= where the task has that parameter.
 void kg_unary_cases(kg_cases *b, const kg_unary_family *f);
 
+// What PyTorch's softmax makes of them, for the summaries of all tasks with one: cases have such lines.
+#define KG_SOFTMAX_NAN " A line that holds NaN or +infinity, or nothing above -infinity, is NaN."
+
 // Matrices whose rows a function of a line's exponentials must take the largest value of, and nothing else, to answer.
 typedef struct {
     int64_t shape[2];

@@ -22,7 +22,7 @@ const kg_task kg_task_gap22_cross_entropy = {
     .signature = "cross_entropy(input, target, weight=None, ignore_index=-100, reduction='mean') -> Tensor",
     .summary =
         "Negated logarithm of the softmax at the target classes (or averaged over target probabilities), weighted, and "
-        "its mean or sum.",
+        "its mean or sum. NaN where a sample's logits hold NaN or +infinity.",
     .params = kg_params_class_loss,
     .outputs = kg_outputs_loss,
     .lowest = KG_PREC_FP32,

@@ -39,7 +39,7 @@ const kg_task kg_task_gap22_log_softmax = {
     .suite = "gap22",
     .category = "Math",
     .signature = "log_softmax(input, dim, dtype=None) -> Tensor",
-    .summary = "The logarithm of the softmax along dim.",
+    .summary = "The logarithm of the softmax along dim." KG_SOFTMAX_NAN,
     .params = kg_softmax_params,
     .outputs = kg_outputs_out,
     .lowest = KG_PREC_FP32,

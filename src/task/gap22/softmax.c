@@ -19,7 +19,7 @@ const kg_task kg_task_gap22_softmax = {
     .suite = "gap22",
     .category = "Math",
     .signature = "softmax(input, dim, dtype=None) -> Tensor",
-    .summary = "Exponentials along dim, scaled to add up to 1.",
+    .summary = "Exponentials along dim, scaled to add up to 1." KG_SOFTMAX_NAN,
     .outputs = kg_outputs_out,
     .lowest = KG_PREC_FP32,
     .cases = cases,

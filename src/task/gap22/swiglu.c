@@ -3,7 +3,8 @@
 // x and y are the halves of xy's last dimension: silu(x) * y, silu(x) = x / (1 + exp(-x)).
 //
 // Condition: |x| |y| |silu'(x)|, silu'(x) = s (1 + x (1 - s)) with s the sigmoid. In half precision silu(x) may be
-// stored before y comes to it.
+// stored before y comes to it, or be made of half-precision steps as the sigmoid may (src/task/activations.c): the
+// exponential, whose two units the sum damps, the sum, and the quotient that is silu(x).
 #include "oracle/reduce.h"
 #include "task/activations.h"
 
@@ -80,7 +81,7 @@ static int oracle(const kg_call *call, kg_ref *ref) {
         const double x = kg_at(&xy, at), y = kg_at(&xy, at + n), s = kg_sigmoid(x), v = x * s * y;
         const double condition = fabs(v * (1 + x * (1 - s)));  // not x y first, which may overflow
         if (isfinite(v))
-            kg_ref_put(ref, k, half, v, KG_LAMBDA * (condition + fabs(v)), 2 * fabs(v) + fabs(y) * least, 0);
+            kg_ref_put(ref, k, half, v, KG_LAMBDA * (condition + fabs(v)), 2 * (2 - s) * fabs(v) + fabs(y) * least, 0);
         else kg_ref_put(ref, k, false, v, 0, 0, 0);
     }
     return 0;

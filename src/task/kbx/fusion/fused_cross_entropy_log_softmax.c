@@ -65,7 +65,7 @@ const kg_task kg_task_kbx_fused_cross_entropy_log_softmax = {
         "label_smoothing=0.0) -> Tensor",
     .summary =
         "Cross entropy of the softmax of input along its classes: at the target classes or averaged over target "
-        "probabilities, weighted, smoothed, and its mean or sum.",
+        "probabilities, weighted, smoothed, and its mean or sum. NaN where a sample's logits hold NaN or +infinity.",
     .params = params,
     .outputs = kg_outputs_loss,
     .lowest = KG_PREC_FP32,

@@ -117,7 +117,9 @@ const kg_task kg_task_kbx_fused_cross_entropy_softmax_layernorm = {
     .signature =
         "fused_cross_entropy_softmax_layernorm(logits, targets, normalized_shape, weight=None, ignore_index=-100, "
         "reduction='mean', label_smoothing=0.0, eps=1e-5, *, out=None) -> Tuple[Tensor, Tensor]",
-    .summary = "Cross entropy of logits and targets, and the layer-normalised softmax of the logits.",
+    .summary =
+        "Cross entropy of logits and targets, and the layer-normalised softmax of the logits. NaN where a sample's logits hold NaN or "
+        "+infinity.",
     .params = params,
     .outputs = outputs,
     .lowest = KG_PREC_FP32,

@@ -8,7 +8,7 @@
 // inplace drops in an intermediate result's memory, which nobody else sees: it changes nothing.
 //
 // Judged as src/task/dropout.h says; where relu gives 0 the mask does not show. Bounds: the convolution as a product
-// (oracle/product.c), the norm as a layer norm of a channel (oracle/stages.h), relu passes on what errors it gets; in
+// (oracle/product.c), the norm (kg_stage_batch_norm), relu passes on what errors it gets; in
 // half precision every stage may be stored. Of results too large to look at, two channels are.
 #include <stdlib.h>
 
@@ -172,7 +172,7 @@ static int normalised_channel(const kg_call *call, const layout *l, kg_stage *s)
     convolution v = {call, *l, s};
     if (kg_parallel((size_t)s->n, 4096, convolve, &v)) return -1;
     kg_stage_stored(&r, s);
-    kg_stage_layer_norm(&r, s, EPS, NULL, NULL);
+    kg_stage_batch_norm(&r, s, EPS);
     kg_stage_stored(&r, s);
     kg_stage_map(&r, s, relu, NULL);
     return 0;

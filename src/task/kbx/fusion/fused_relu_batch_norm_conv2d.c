@@ -165,7 +165,7 @@ static int by_batch(layer *l, kg_ref *ref) {
             const int64_t i = ref->index[k];
             if (i / l->plane % l->filters != o) continue;
             if (!known && fill_channel(l, o)) return -1;
-            if (!known) kg_stage_layer_norm(&l->rung, &l->values, l->eps, NULL, NULL);
+            if (!known) kg_stage_batch_norm(&l->rung, &l->values, l->eps);
             known = true;
             finish(l, ref, k, l->values.at[i / image * l->plane + i % l->plane]);
         }

@@ -230,7 +230,8 @@ const kg_task kg_task_kbx_fused_repeat_interleave_log_softmax = {
     .signature =
         "fused_repeat_interleave_log_softmax(input, repeats, dim=None, *, output_size=None, dtype=None, out=None) "
         "-> Tensor",
-    .summary = "Repeats each slice along dim repeats[i] times, then takes the logarithm of the softmax along dim.",
+    .summary =
+        "Repeats each slice along dim repeats[i] times, then takes the logarithm of the softmax along dim." KG_SOFTMAX_NAN,
     .params = params,
     .outputs = kg_outputs_out,
     .lowest = KG_PREC_FP32,

@@ -161,7 +161,9 @@ const kg_task kg_task_kbx_fused_softmax_log = {
     .suite = "kbx",
     .category = "Fusion",
     .signature = "fused_softmax_log(input, dim=-1, dtype=None) -> Tensor",
-    .summary = "Softmax along dim of the elements' logarithms: each element's share in its line's sum.",
+    .summary =
+        "Softmax along dim of the elements' logarithms: each element's share in its line's sum. NaN in lines "
+        "with a negative element, NaN or infinity, or of zeros alone.",
     .params = params,
     .outputs = outputs,
     .lowest = KG_PREC_FP32,

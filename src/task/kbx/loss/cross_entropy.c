@@ -35,7 +35,7 @@ const kg_task kg_task_kbx_cross_entropy = {
     .signature = "cross_entropy(input, target, weight=None, ignore_index=-100, reduction='mean') -> Tensor",
     .summary =
         "Negated logarithm of the softmax at the target classes (or averaged over target probabilities), weighted, and "
-        "its mean or sum.",
+        "its mean or sum. NaN where a sample's logits hold NaN or +infinity.",
     .params = kg_params_class_loss,
     .infer = kg_class_loss_infer,
     .oracle = kg_cross_entropy_oracle,

@@ -132,7 +132,7 @@ const kg_task kg_task_kbx_softmax = {
     .suite = "kbx",
     .category = "Math",
     .signature = "softmax(input, dim, dtype=None) -> Tensor",
-    .summary = "Exponentials along dim, scaled to add up to 1.",
+    .summary = "Exponentials along dim, scaled to add up to 1." KG_SOFTMAX_NAN,
     KG_OPERATION(softmax),
     .outputs = outputs,
     .lowest = KG_PREC_FP32,
