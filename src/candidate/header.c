@@ -58,7 +58,9 @@ static void read_line(const char *p, size_t n, kg_candidate *c) {
 }
 
 void kg_header_read(const char *text, size_t n, kg_candidate *c) {
+    static const char mark[] = {'\xef', '\xbb', '\xbf'};  // UTF-8's byte order mark, which editors and Python skip
     const char *end = text + n;
+    if (n >= sizeof mark && !memcmp(text, mark, sizeof mark)) text += sizeof mark;
     for (int i = 0; i < HEADER_LINES && text < end; i++) {
         const char *nl = memchr(text, '\n', (size_t)(end - text)), *stop = nl ? nl : end;
         read_line(text, (size_t)(stop - text), c);

@@ -142,6 +142,13 @@ static void column_error(const least_squares *l, int64_t j, double *e2) {
     }
 }
 
+// What singular values that LAPACK iterates for add to a solution made from them, over its norm (least_squares.h).
+static double iterated(const kg_matrix *x, int64_t j, double u) {
+    double squares = 0;
+    for (int64_t i = 0; i < x->rows; i++) squares += (double)(KG_AT(x, i, j) * KG_AT(x, i, j));
+    return 2 * fmax(10, fmin(100, pow(u, -0.125))) * sqrt(squares);
+}
+
 static void hold_elements(const kg_matrices *a, const kg_matrices *b, int64_t number, kg_dtype t, const kg_view *out,
                           kg_holds *h) {
     least_squares l = least_squares_of(a, b, number);
@@ -151,10 +158,11 @@ static void hold_elements(const kg_matrices *a, const kg_matrices *b, int64_t nu
         p2 += (double)(l.p.at[i] * l.p.at[i]);
         s2 += (double)l.s.at[i];
     }
-    const double size = KG_SPREAD * kg_working_unit(h->task, t) * sqrt(p2 * s2);
+    const double u = kg_working_unit(h->task, t), size = KG_SPREAD * u * sqrt(p2 * s2);
     for (int64_t j = 0; j < l.x.cols; j++) {
         column_error(&l, j, e2);
-        for (int64_t i = 0; i < l.x.rows; i++) KG_AT(&error, i, j) = sqrt(e2[i]) / (1 - size);
+        const double more = iterated(&l.x, j, u) / KG_SPREAD;
+        for (int64_t i = 0; i < l.x.rows; i++) KG_AT(&error, i, j) = sqrt(e2[i]) / (1 - size) + more;
     }
     if (size < 0.5) kg_hold_matrix(h, t, out, a->complex, number, &l.x, &error, "x");
     free(e2);
