@@ -154,6 +154,8 @@ typedef struct {
     double a, b;
 } kg_fill;
 
+bool kg_fill_is_finite(const kg_fill *f);  // it draws neither NaN nor infinities
+
 // The value that element `index` (storage order) gets before rounding to dtype t.
 double kg_fill_value(const kg_fill *f, kg_dtype t, uint64_t seed, int64_t index);
 // Fills [first, first+count) of a storage of dtype t. data points at element `first`.

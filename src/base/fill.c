@@ -413,6 +413,10 @@ void kg_fill_range(const kg_fill *f, kg_dtype t, uint64_t seed, int64_t first, i
             if (special_at(t, seed, first + i, &bits)) put_bits(t, data, i, bits);
 }
 
+bool kg_fill_is_finite(const kg_fill *f) {
+    return f->kind != KG_FILL_SPECIALS && !(f->kind == KG_FILL_CONST && !isfinite(f->a));
+}
+
 double kg_fill_value(const kg_fill *f, kg_dtype t, uint64_t seed, int64_t index) {
     if (f->kind == KG_FILL_ZERO) return 0;
     if (f->kind == KG_FILL_CONST) return f->a;

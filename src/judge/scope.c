@@ -1,6 +1,5 @@
 #include "judge/scope.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,10 +26,6 @@ int kg_scope_parse(const char *text, kg_scope *out, kg_error *err) {
     return rc;
 }
 
-static bool is_finite(const kg_fill *f) {
-    return f->kind != KG_FILL_SPECIALS && !(f->kind == KG_FILL_CONST && !isfinite(f->a));
-}
-
 static bool allows_tensor(const kg_scope *s, const kg_tensor *t) {
     if (s->dtypes && kg_dtype_is_float(t->dtype) && !(s->dtypes >> t->dtype & 1u)) return false;
     if (s->contiguous && !kg_is_contiguous(t)) return false;
@@ -44,7 +39,7 @@ bool kg_scope_allows(const kg_scope *s, const kg_case *c) {
     for (int i = 0; i < c->n_args; i++) {
         const kg_arg *a = &c->args[i];
         if (a->kind != KG_P_TENSOR || a->none || a->absent || a->scalar) continue;
-        if (!allows_tensor(s, &a->tensor) || (s->finite && !is_finite(&a->fill))) return false;
+        if (!allows_tensor(s, &a->tensor) || (s->finite && !kg_fill_is_finite(&a->fill))) return false;
         floats = floats || kg_dtype_is_float(a->tensor.dtype);
         kept = kept || (s->dtypes >> a->tensor.dtype & 1u);
     }

@@ -105,8 +105,7 @@ static bool given_float(const kg_arg *a) {
 static bool never_special(const kg_cases *b, int param) {
     for (size_t k = 0; k < b->n; k++) {
         const kg_arg *a = &b->items[k].args[param];
-        if (!given_float(a)) continue;
-        if (a->fill.kind == KG_FILL_SPECIALS || (a->fill.kind == KG_FILL_CONST && !isfinite(a->fill.a))) return false;
+        if (given_float(a) && !kg_fill_is_finite(&a->fill)) return false;
     }
     return true;
 }
