@@ -2,6 +2,7 @@
 """The same kernel judged again and again: how far do the reported medians lie apart, does a verdict change?
 
     bench/spread/spread.py RUNS KGATE run --device cpu examples/c/matmul_fast.c
+    bench/spread/spread.py RUNS KGATE run --device cpu --baseline examples/c/matmul_fast.c examples/c/matmul_fast.c
 
 Runs the command RUNS times (its own output and database are set here) and prints, for every size, the least and the
 largest reported median, their spread in percent of the middle one, and in how many runs the interval of each run
@@ -42,6 +43,10 @@ def show(runs):
         values = [r["performance"][key] for r in runs if r["performance"][key] is not None]
         if values:
             print("  %-12s %.3f to %.3f" % (key, min(values), max(values)))
+    if runs[0]["performance"]["baseline_settings"] and "--baseline" in runs[0]["performance"]["baseline_settings"]:
+        held = sum(r["performance"]["lre_ci"][0] <= 1 <= r["performance"]["lre_ci"][1] for r in runs)
+        print("  A/A          LRE %s; %d of %d intervals hold 1" % (
+            " ".join("%.3f" % r["performance"]["lre"] for r in runs), held, len(runs)))
     verdicts = [r["verdict"] for r in runs]
     print("  verdicts     %s" % ", ".join("%d %s" % (verdicts.count(v), v) for v in sorted(set(verdicts))))
 

@@ -222,7 +222,7 @@ static int start(kg_trial *t, kg_error *err) {
     t->built = true;
     kg_steps_to(&t->steps, KG_STEP_START);
     size_t in, out;
-    kg_trial_arena_bytes(t, false, &in, &out);
+    kg_trial_arena_bytes(t, &in, &out);
     if (kg_session_arenas(t->session, in, out, err) || kg_session_calibrate(t->session, err)) return -1;
     t->overhead = kg_session_overhead(t->session);
     kg_steps_to(&t->steps, KG_STEP_LOAD);

@@ -30,9 +30,9 @@ static void grow(const kg_trial *t, const kg_case *c, size_t *in, size_t *out) {
     if (l.out_bytes > *out) *out = l.out_bytes;
 }
 
-void kg_trial_arena_bytes(const kg_trial *t, bool timed_only, size_t *in_bytes, size_t *out_bytes) {
+void kg_trial_arena_bytes(const kg_trial *t, size_t *in_bytes, size_t *out_bytes) {
     *in_bytes = *out_bytes = 0;
-    for (size_t i = 0; i < t->cases.n && !timed_only; i++) grow(t, &t->cases.items[i], in_bytes, out_bytes);
+    for (size_t i = 0; i < t->cases.n; i++) grow(t, &t->cases.items[i], in_bytes, out_bytes);
     for (size_t i = 0; i < t->sizes.n; i++) grow(t, &t->sizes.items[i], in_bytes, out_bytes);
 }
 

@@ -133,6 +133,13 @@ int kg_session_open(kg_launcher *l, kg_device *d, bool python, const kg_session_
     return 0;
 }
 
+static void drop_arenas(kg_session *s) {
+    if (s->in && !s->borrowed) s->device->ops->arena_destroy(s->in);
+    if (s->out && !s->borrowed) s->device->ops->arena_destroy(s->out);
+    s->in = s->out = NULL;
+    s->borrowed = false;
+}
+
 void kg_session_close(kg_session *s) {
     if (!s) return;
     if (s->pid) {
@@ -141,8 +148,7 @@ void kg_session_close(kg_session *s) {
         json_decref(bye);
         free(kg_launcher_reap(s->launcher, s->pid, true));
     }
-    if (s->in) s->device->ops->arena_destroy(s->in);
-    if (s->out) s->device->ops->arena_destroy(s->out);
+    drop_arenas(s);
     if (s->control) kg_control_destroy(s->control_fd, s->control);
     if (s->socket >= 0) close(s->socket);
     kg_scratch_remove(&s->scratch);
@@ -159,20 +165,31 @@ bool kg_session_alive(const kg_session *s) { return s->pid != 0; }
 bool kg_session_killed(const kg_session *s) { return s->killed; }
 bool kg_session_synchronises(const kg_session *s) { return s->unheld; }
 
-int kg_session_arenas(kg_session *s, size_t in_bytes, size_t out_bytes, kg_error *err) {
+static int map_arenas(kg_session *s, kg_error *err) {
     const kg_device_ops *ops = s->device->ops;
-    if (s->in) ops->arena_destroy(s->in);
-    if (s->out) ops->arena_destroy(s->out);
-    s->in = s->out = NULL;
-    // An arena is never empty, so that a task without inputs needs no special case.
-    if (ops->arena_create(s->device, in_bytes ? in_bytes : 512, false, &s->in, err) ||
-        ops->arena_create(s->device, out_bytes ? out_bytes : 512, true, &s->out, err))
-        return -1;
     kg_arena_info in = ops->arena_info(s->in), out = ops->arena_info(s->out);
     int fds[2] = {in.fd, out.fd};
     json_t *request = json_pack("{s:s,s:I,s:I}", "op", "arenas", "in_bytes", (json_int_t)in.bytes, "out_bytes",
                                 (json_int_t)out.bytes);
     return kg_session_ask(s, request, fds, 2, s->o.timeout_s, NULL, err);
+}
+
+int kg_session_arenas(kg_session *s, size_t in_bytes, size_t out_bytes, kg_error *err) {
+    const kg_device_ops *ops = s->device->ops;
+    drop_arenas(s);
+    // An arena is never empty, so that a task without inputs needs no special case.
+    if (ops->arena_create(s->device, in_bytes ? in_bytes : 512, false, &s->in, err) ||
+        ops->arena_create(s->device, out_bytes ? out_bytes : 512, true, &s->out, err))
+        return -1;
+    return map_arenas(s, err);
+}
+
+int kg_session_share(kg_session *s, kg_session *of, kg_error *err) {
+    drop_arenas(s);
+    s->in = of->in;
+    s->out = of->out;
+    s->borrowed = true;
+    return map_arenas(s, err);
 }
 
 // ---- loading -----------------------------------------------------------------------------------------

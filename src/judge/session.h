@@ -38,6 +38,9 @@ void kg_session_close(kg_session *s);
 // Makes the memory that the largest layout needs and maps it into the runner. Asked again, it replaces the memory
 // before.
 int kg_session_arenas(kg_session *s, size_t in_bytes, size_t out_bytes, kg_error *err);
+// The memory of another session, on the same device, instead of its own, from now until that one is closed or this one
+// shares another's: two processes in the same memory are timed alike, whatever pages it got.
+int kg_session_share(kg_session *s, kg_session *of, kg_error *err);
 // Batches of empty calls, before any candidate code is in the process: what the clocks add by themselves.
 int kg_session_calibrate(kg_session *s, kg_error *err);
 // JSON array text of what the sandbox holds, as the runner said at start.

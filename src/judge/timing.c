@@ -132,7 +132,9 @@ static void add_samples(kg_trial *t, side *x, const kg_batch *b, account a, int 
 // *done: false when the batch was disturbed and is to be run again.
 static int try_batch(kg_trial *t, side *x, const kg_case *c, int calls, int batch, uint64_t try, bool *done,
                      kg_error *err) {
-    uint64_t number = 2 * ((uint64_t)batch + (try << 32));
+    // The baseline's values are others, so that its answers, in the same memory, are of no use to the candidate.
+    const uint64_t side_of = x->s == t->session ? 0 : (uint64_t)1 << 62;
+    uint64_t number = side_of + 2 * ((uint64_t)batch + (try << 32));
     if (first_steps(t, x, c, calls, number + 1, err)) return -1;
     uint64_t seed = kg_trial_seed(t, c, BATCH_SEED + number);
     x->seeds[x->n_seeds++] = seed;
@@ -438,9 +440,10 @@ static int baseline_for(kg_trial *t, kg_baseline **b, kg_error *err) {
     if (!t->sizes.n) return 0;
     kg_trial_progress(t, "baseline of %s", t->task->name);
     const kg_step before = kg_steps_to(&t->steps, KG_STEP_LIBRARY);
-    if (kg_baseline_get(t, t->precision, b, &e) == 0) t->baseline_settings = kg_baseline_settings(*b);
+    if (kg_baseline_get(t, t->precision, b, &e) == 0 && kg_session_share(kg_baseline_session(*b), t->session, &e) == 0)
+        t->baseline_settings = kg_baseline_settings(*b);
     else if (kg_baseline_named(t->judge)) rc = kg_fail(err, e.code, "%s", e.text);
-    else t->no_baseline = kg_strdup(e.text);
+    else t->no_baseline = kg_strdup(e.text), *b = NULL;
     kg_steps_to(&t->steps, before);
     kg_error_clear(&e);
     return rc;

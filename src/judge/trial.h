@@ -109,8 +109,7 @@ int kg_trial_call_case(kg_trial *t, kg_session *s, const kg_case *c, int slot, u
 int kg_trial_timing(kg_trial *t, kg_error *err);
 // memory.c: bytes that one session may lay out for this case, and what the arenas need over all cases and sizes.
 size_t kg_trial_limit(const kg_trial *t, const kg_case *c);
-// timed_only: a baseline meets no correctness case.
-void kg_trial_arena_bytes(const kg_trial *t, bool timed_only, size_t *in_bytes, size_t *out_bytes);
+void kg_trial_arena_bytes(const kg_trial *t, size_t *in_bytes, size_t *out_bytes);
 // Drops timed sizes that do not fit this device (noting them), and those a quick run leaves out.
 // Leaves out what memory does not allow, with a word in not_checked and not_timed; and of a quick run's sizes some.
 void kg_trial_choose_cases(kg_trial *t);

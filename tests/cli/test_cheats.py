@@ -256,16 +256,18 @@ HONEST = {
         return work(in, out);"""),
 }
 
-# A thread that watches the last call's input: it may not see new values before the gate is open.
+# A thread that watches the last call's input: it may not see a call's values before the gate is open. (Those of the
+# baseline, which is timed in the same memory, it may see when they are of no more use.)
 EARLY = r"""
 #include <sched.h>
 static const volatile float *volatile watched;
-static volatile float seen;
+static volatile float seen, got;
 static volatile int early;
 static void *watcher(void *unused) {
     for (;; sched_yield()) {
         const volatile float *x = watched;
-        if (x && page()[0] == page()[1] && *x != seen) early = 1;
+        const float now = x ? *x : 0;
+        if (x && page()[0] == page()[1] && now != seen) got = now, early = 1;
     }
     return unused;
 }
@@ -275,8 +277,8 @@ WATCHES = kernel(r"""
     pthread_t t;
     if (!started) started = pthread_create(&t, NULL, watcher, NULL) == 0;
     if (!timed(out)) return watched = NULL, early = 0, work(in, out);
-    if (early) return 7;
-    watched = NULL, seen = *(const float *)in->data, watched = in->data;
+    if (early && got == *(const float *)in->data) return 7;
+    early = 0, watched = NULL, seen = *(const float *)in->data, watched = in->data;
     return work(in, out);""", EARLY)
 
 THIRD = "static int n; if (++n == 3) { %s } return work(in, out);"
