@@ -20,7 +20,8 @@ typedef enum {
     KG_ERR_TIMEOUT,     // the candidate did not answer in time
     KG_ERR_DIED,        // the runner process ended (crash, kill, exit)
     KG_ERR_MEMORY,      // out of memory, host or device
-    KG_ERR_INTERNAL     // a bug or an impossible answer of the system
+    KG_ERR_INTERNAL,    // a bug or an impossible answer of the system
+    KG_ERR_RESULT       // as KG_ERR_CANDIDATE: it answered, with results of another dtype, shape or number
 } kg_code;
 
 typedef struct {

@@ -79,6 +79,8 @@ static int judge_case(kg_trial *t, const kg_case *c, kg_error *err) {
         text = kg_strdup(why.text);
     }
     kg_trial_result(t, c, false, rc ? NULL : &worst, text);
+    // An answer of another dtype or shape is a wrong one.
+    if (rc) t->results[t->n_results - 1].answered = kg_session_wrong_result(t->session);
     kg_error_clear(&why);
     return 0;
 }

@@ -38,6 +38,7 @@ int kg_session_receive(kg_session *s, double timeout_s, json_t **answer, kg_erro
         const char *fault = json_string_value(json_object_get(*answer, "fault"));
         // Once a candidate is in the process, the blame it shifts is its own.
         bool ours = fault && strcmp(fault, "runner") == 0 && !s->task;
+        s->wrong_result = fault && strcmp(fault, "result") == 0;
         kg_code code = ours ? KG_ERR_CANNOT : KG_ERR_CANDIDATE;
         kg_fail(err, code, "%s", text ? text : "the runner refused without saying why");
         json_decref(*answer);
@@ -62,6 +63,7 @@ void kg_session_pause(kg_session *s) {
 }
 
 int kg_session_ran_paused(const kg_session *s) { return s->ran_paused; }
+bool kg_session_wrong_result(const kg_session *s) { return s->wrong_result; }
 
 // A virtual machine's own pauses may be counted as its threads' work, so a little is nobody's doing.
 static void look_at_pause(kg_session *s) {

@@ -30,6 +30,7 @@ struct kg_session {
     bool paused;
     double paused_at, worked_at;  // when, and the processor time it had used
     int ran_paused;               // pauses in which it worked all the same
+    bool wrong_result;            // the last refusal was for a result of another dtype, shape or number
     double call_overhead_s;       // judge's clock, per empty call
     double batch_overhead_s;      // judge's clock, per empty batch
     double event_s;               // what the runner's own timing adds to a call

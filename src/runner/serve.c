@@ -44,7 +44,7 @@ static int answer(runner *r, json_t *body) {
 }
 
 static int answer_error(runner *r, const kg_error *e) {
-    const char *fault = e->code == KG_ERR_CANDIDATE ? "candidate" : "runner";
+    const char *fault = e->code == KG_ERR_CANDIDATE ? "candidate" : e->code == KG_ERR_RESULT ? "result" : "runner";
     // A compiler's or an interpreter's words may be any bytes, and of any length.
     json_t *text = json_stringn_nocheck(e->text ? e->text : "", e->text ? strnlen(e->text, KG_PACKET / 8) : 0);
     json_t *body = json_pack("{s:b, s:o, s:s}", "ok", 0, "error", text, "fault", fault);

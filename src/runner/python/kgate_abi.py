@@ -6,7 +6,7 @@ library was compiled with; check() compares.
 import ctypes as C
 import json
 
-OK, CANNOT, CANDIDATE, INTERNAL = 0, 3, 4, 8  # kg_code
+OK, CANNOT, CANDIDATE, INTERNAL, RESULT = 0, 3, 4, 8, 9  # kg_code
 
 DTYPES = ("float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8",
           "bool", None, "complex64", "complex128")  # kg_dtype

@@ -157,7 +157,8 @@ class Loaders:
             line = kgate_errors.clip(str(e)) if ours else kgate_errors.one_line(e, path)
         except BaseException:  # pylint: disable=broad-except
             line = "%s, whose text cannot be read" % type(e).__name__  # its __str__ fails too
-        code = abi.CANNOT if isinstance(e, CannotRun) else abi.CANDIDATE
+        code = (abi.CANNOT if isinstance(e, CannotRun) else
+                abi.RESULT if isinstance(e, kgate_results.WrongResult) else abi.CANDIDATE)
         return self.lib.kg_fail(error, code, b"%s", line.encode("utf-8", "replace"))
 
     def load(self, opener, request, self_out, entry_out, error):

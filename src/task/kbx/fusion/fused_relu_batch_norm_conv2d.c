@@ -185,8 +185,10 @@ static int statistics(layer *l, kg_ref *ref) {
         if (fill_channel(l, ref->index[k])) return -1;
         const kg_term now = is_var ? kg_stage_variance(&l->rung, &l->values, (double)l->values.n - 1)
                                    : kg_stage_mean(&l->rung, &l->values);
-        const kg_term keep = kg_term_mul(&l->rung, kg_term_exact(1 - momentum), was);
-        kg_term_put(ref, k, kg_term_add(&l->rung, keep, kg_term_mul(&l->rung, kg_term_exact(momentum), now)));
+        // In half precision both products may be stored, as in batch_norm.
+        const kg_term keep = kg_term_stored(&l->rung, kg_term_mul(&l->rung, kg_term_exact(1 - momentum), was));
+        const kg_term new = kg_term_stored(&l->rung, kg_term_mul(&l->rung, kg_term_exact(momentum), now));
+        kg_term_put(ref, k, kg_term_add(&l->rung, keep, new));
     }
     return 0;
 }
