@@ -71,7 +71,7 @@ typedef struct {
     int64_t shape[2];
     kg_fill fill;
 } kg_logits;
-enum { KG_HARD_LOGITS = 6 };
+enum { KG_HARD_LOGITS = 8 };
 extern const kg_logits kg_hard_logits[KG_HARD_LOGITS];
 // A case of each for functions (input, dim).
 void kg_large_logits_cases(kg_cases *b);

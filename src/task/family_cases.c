@@ -143,6 +143,7 @@ void kg_nan_cases(kg_cases *b) {
 // The last lie below any number that stands for -infinity.
 const kg_logits kg_hard_logits[KG_HARD_LOGITS] = {{{65, 3}, KG_LARGE_LOGITS},   {{1, 6000}, KG_LARGE_LOGITS},
                                                   {{1, 6000}, KG_LARGE_LOGITS}, {{1, 6000}, KG_LARGE_LOGITS},
+                                                  {{1, 6000}, KG_LARGE_LOGITS}, {{1, 6000}, KG_LARGE_LOGITS},
                                                   {{1, 6000}, KG_LARGE_LOGITS}, {{17, 3}, KG_NORMAL(-1e33, 1e31)}};
 
 void kg_large_logits_cases(kg_cases *b) {

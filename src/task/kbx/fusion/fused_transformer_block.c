@@ -94,7 +94,7 @@ static void quick(kg_cases *b) {
     c->args[INPUT].fill = KG_NORMAL(-1e33, 1e31), c->args[WEIGHT1].fill = KG_NORMAL(1, 0.1);
     with_p(b, of(b, t, 1, 3, 4099, 3, 5), 0);
     with_p(b, of(b, t, 1, 2, 3, 4099, 5), 0);
-    with_p(b, of(b, t, 1, 4, 3, 4099, 5), 0)->args[INPUT].fill = KG_LARGE_LOGITS;
+    with_p(b, of(b, t, 1, 9, 3, 4099, 5), 0)->args[INPUT].fill = KG_LARGE_LOGITS;
     with_p(b, of(b, t, 1, 2, 3, 5, 4099), 0);
     c = plain(b);  // the same values in both calls, but for weight2 and residual
     c->args[INPUT].fill = c->args[WEIGHT1].fill = (kg_fill){KG_FILL_CONST, 0.5, 0};
