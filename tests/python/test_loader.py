@@ -103,7 +103,7 @@ class Loader(unittest.TestCase):
                 self.assertEqual(self.run_source(body), error)
             answer = self.runner.ask({"op": "call", "slot": 1, "n": 1})
             self.assertEqual(answer["error"], error)
-            self.assertEqual(answer["fault"], "candidate")
+            self.assertEqual(answer["fault"], "result")
 
     def test_exception(self):
         self.assertEqual(self.run_source("raise ValueError('no')"),

@@ -78,6 +78,7 @@ static void header_comments_of_any_style_are_read(void **state) {
         {"/* kgate: task=gelu */ int x;", "gelu", NULL, NULL},
         {"/*\n * kgate: task=add\n * kgate: launch grid=n/256 block=256\n */", "add", NULL, "grid=n/256 block=256"},
         {"# kgate: task=sum\nimport torch", "sum", NULL, NULL},
+        {"\xef\xbb\xbf# kgate: task=sum\nimport torch", "sum", NULL, NULL},  // behind a byte order mark
         {"int y; // see kgate: task=relu\n", "file", NULL, NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

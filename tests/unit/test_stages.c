@@ -267,6 +267,34 @@ static void errors_by_hand(void **state) {
     assert_true(c.local == 0x1p13 && c.acc == 1);
 }
 
+// Two that may be nearer to each other than their errors say nothing; one that is larger by more than them keeps all.
+static void softmax_errors_end_where_its_values_do(void **state) {
+    (void)state;
+    const double e = 50 / single.u;  // moves exp() by 2^72
+    BLOCK(0, -1000, -1e6);
+    for (int i = 0; i < 3; i++) s.at[i].local = e;
+    kg_stage_softmax(&single, &s);
+    assert_true(s.at[0].value == 1 && kg_term_error(&single, s.at[0]) < 2e-6);
+    assert_true(s.at[1].value == 0 && kg_term_error(&single, s.at[1]) < 1e-300);
+    double near[] = {0, -90};
+    for (int i = 0; i < 2; i++) s.at[i] = (kg_term){near[i], e, 0};
+    s.n = 2;
+    kg_stage_softmax(&single, &s);
+    assert_true(kg_term_error(&single, s.at[0]) > 0.99 && kg_term_error(&single, s.at[1]) > 0.99);
+}
+
+// Half precision: mean 2 of {1, 3}, deviation 1, z = -1 and 1: a stored mean moves z by 2 u, a stored variance and its
+// root by 1.5 u more.
+static void a_batch_norm_may_store_its_statistics(void **state) {
+    (void)state;
+    BLOCK(1, 3);
+    kg_stage_batch_norm(&half, &s, 0);
+    assert_true(s.at[0].value == -1 && s.at[0].local == 3.5 && s.at[1].local == 3.5);
+    s.at[0] = kg_term_exact(1), s.at[1] = kg_term_exact(3);
+    kg_stage_layer_norm(&half, &s, 0, NULL, NULL);
+    assert_true(s.at[0].value == -1 && s.at[0].local == 0);
+}
+
 // A saturated function of an infinity is exact; nothing turns NaN that is finite.
 static void infinities_have_no_error(void **state) {
     (void)state;
@@ -320,9 +348,13 @@ static void a_part_is_the_first_stage(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bounds_hold_and_are_near), cmocka_unit_test(values_by_hand),
-        cmocka_unit_test(errors_by_hand),           cmocka_unit_test(infinities_have_no_error),
-        cmocka_unit_test(blocks_are_walked_once),   cmocka_unit_test(a_part_is_the_first_stage)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(bounds_hold_and_are_near),
+                                       cmocka_unit_test(values_by_hand),
+                                       cmocka_unit_test(errors_by_hand),
+                                       cmocka_unit_test(softmax_errors_end_where_its_values_do),
+                                       cmocka_unit_test(a_batch_norm_may_store_its_statistics),
+                                       cmocka_unit_test(infinities_have_no_error),
+                                       cmocka_unit_test(blocks_are_walked_once),
+                                       cmocka_unit_test(a_part_is_the_first_stage)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
