@@ -58,7 +58,7 @@ wanted faults && {
 
 wanted candidates && {
     section "candidates, the whole schema"
-    run 570 run --device cuda "$candidates" --timeout 30 --format jsonl -o "$out/candidates.jsonl"
+    run 570 run --device cuda "$candidates" --timeout 30 --profile --format jsonl -o "$out/candidates.jsonl"
     python3 bench/candidates/compare.py "$candidates" "$out/candidates.jsonl"
 } 2>&1 | tee "$out/candidates.txt"
 
