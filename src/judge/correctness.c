@@ -8,9 +8,11 @@
 // second.
 #define CALLS_PER_CASE 2
 #define MAX_STEPS      8
-// A candidate this often wrong needs no more cases to be called so, when they take long (autotuned for every shape).
-#define ENOUGH_FAILURES 3
-#define PATIENCE_S      6.0
+// A wrong candidate needs no more cases to be called so when they take long (compiled or autotuned for every shape): one
+// that is often wrong after a while, one that is wrong at all after a longer one.
+#define OFTEN           3
+#define PATIENCE_S      2.0
+#define LONG_PATIENCE_S 4.0
 
 // Faults after which the process or its device context is of no more use.
 static bool ends_session(const kg_trial *t, const kg_error *e) {
@@ -85,6 +87,11 @@ static int judge_case(kg_trial *t, const kg_case *c, kg_error *err) {
     return 0;
 }
 
+static bool enough(const kg_trial *t, double spent_s) {
+    const size_t failed = kg_trial_failed(t);
+    return (failed >= OFTEN && spent_s > PATIENCE_S) || (failed && spent_s > LONG_PATIENCE_S);
+}
+
 // C and CUDA candidates get their outputs as parameters, so a case about out= says nothing new to them.
 static bool applies(const kg_trial *t, const kg_case *c, bool native) {
     for (int i = 0; native && i < c->n_args; i++)
@@ -99,7 +106,7 @@ int kg_trial_correctness(kg_trial *t, kg_error *err) {
     for (size_t i = 0; i < t->cases.n; i++) {
         const kg_case *c = &t->cases.items[i];
         if (!applies(t, c, native)) continue;
-        if (kg_trial_failed(t) >= ENOUGH_FAILURES && kg_now() - start > PATIENCE_S) {
+        if (enough(t, kg_now() - start)) {
             t->not_run++;
             continue;
         }

@@ -48,8 +48,6 @@ void kg_det_cases(kg_cases *b) {
     ONE(KG_FILL_CONST, KG_F32, 2);  // rank one: 0
     ONE(KG_FILL_CONST, KG_F32, 5);
     ONE(KG_FILL_TIES, KG_F32, 3);  // often singular
-    ONE(KG_FILL_NORMAL, KG_F32, 4)->args[0].fill = (kg_fill){KG_FILL_CONST, NAN, 0};
-    ONE(KG_FILL_NORMAL, KG_F64, 3)->args[0].fill = (kg_fill){KG_FILL_CONST, NAN, 0};
     ONE(KG_FILL_NORMAL, KG_F64, 4)->args[0].fill = KG_WIDE_INTEGERS;
     ONE(KG_FILL_NORMAL, KG_F32, 0);
     MANY(KG_FILL_NORMAL, KG_F32, 0, 3);

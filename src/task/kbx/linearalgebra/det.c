@@ -1,7 +1,8 @@
 // det(A, *, out=None) -> Tensor
 //
 // torch.linalg.det: A is (*, n, n), the result (*), 1 where n is 0. Singular matrices have the determinant 0, within
-// what rounding may make of it, those that hold a NaN have NaN. Cases and bound: src/task/determinants.h.
+// what rounding may make of it. Those that hold a NaN are no cases: PyTorch has NaN on the CPU and 0 on a GPU. Cases
+// and bound: src/task/determinants.h.
 #include "task/determinants.h"
 
 static const kg_param params[] = {

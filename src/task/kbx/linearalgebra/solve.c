@@ -3,8 +3,8 @@
 // The public benchmark's signature leaves out the name and the default of `left`: torch.linalg.solve's. A is (*, n, n);
 // B is (*, n, k), or a vector (n,) or a batch of vectors (*, n), which is what PyTorch takes it for where its shape is
 // A's without the last dimension. Batch dimensions broadcast. left=False solves X A = B, of B (*, k, n), and takes no
-// vectors. Singular matrices, which PyTorch refuses, are no cases. NaN in A, or in a column of B, reaches the whole of
-// what is computed from it.
+// vectors. Singular matrices, which PyTorch refuses, are no cases, nor those with a NaN, which it refuses on a GPU.
+// NaN in a column of B reaches the whole of what is computed from it.
 //
 // Bound: src/oracle/matrices.h. Cyclic matrices have small leading pivots: elimination without pivoting fails there.
 #include "task/solves.h"
@@ -48,7 +48,7 @@ static int cases(kg_cases *b) {
     shaped(b, KG_SHAPE(4, 4), KG_SHAPE(3, 4, 2));
     shaped(b, KG_SHAPE(3, 5, 5), KG_SHAPE(3, 5));  // vectors
     shaped(b, KG_SHAPE(3, 5, 5), KG_SHAPE(5, 2));  // one matrix
-    kg_system_add(b, &family, KG_FILL_RAISED, KG_F32, 0, NULL, 4, 2)->args[A].fill = (kg_fill){KG_FILL_CONST, NAN, 0};
+    kg_system_add(b, &family, KG_FILL_RAISED, KG_F32, 0, NULL, 4, 2)->args[B].fill = (kg_fill){KG_FILL_CONST, NAN, 0};
     kg_system_add(b, &family, KG_FILL_NORMAL, KG_F64, 0, NULL, 6, 2)->args[A].fill = KG_WIDE_INTEGERS;
     right(b, KG_F32, 17, 3);
     right(b, KG_F32, 2, 2);
