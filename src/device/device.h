@@ -69,6 +69,9 @@ typedef struct kg_device_ops {
 
     bool judge_polls;  // the done word is written by the device: poll it, futexes do not see it
     bool shared;       // its speed depends on what else runs on it now: ceilings may be out of reach for a while
+    // By how much two processes that run the same kernel in the same memory differ, whatever is averaged: the largest
+    // that A/A comparisons showed (bench/results/).
+    double between_processes;
     // Measures every ceiling it can; what it cannot stays NAN. progress may be NULL.
     int (*measure)(kg_device *d, kg_ceilings *out, void (*progress)(const char *what, void *ctx), void *ctx,
                    kg_error *err);

@@ -8,8 +8,8 @@
 // second.
 #define CALLS_PER_CASE 2
 #define MAX_STEPS      8
-// A wrong candidate needs no more cases to be called so when they take long (compiled or autotuned for every shape): one
-// that is often wrong after a while, one that is wrong at all after a longer one.
+// A wrong candidate needs no more cases to be called so when they take long (compiled or autotuned for every shape):
+// one that is often wrong after a while, one that is wrong at all after a longer one.
 #define OFTEN           3
 #define PATIENCE_S      2.0
 #define LONG_PATIENCE_S 4.0

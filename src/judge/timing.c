@@ -397,7 +397,8 @@ static void evaluate(kg_trial *t, kg_case_times *ct) {
     ct->sol = sol_of(t, ct->c);
     ct->floor_s = kg_roofline_floor(&w, &t->ceilings, (double)t->judge->info.cache_bytes, !t->judge->o.hot);
     ct->time = kg_median_interval(&ct->cand);
-    if (ct->base.n) ct->lre = kg_ratio_interval(&ct->base, &ct->cand);
+    if (ct->base.n)
+        ct->lre = kg_widened(kg_ratio_interval(&ct->base, &ct->cand), t->judge->device->ops->between_processes);
     if (ct->sol.seconds > 0)
         ct->util =
             (kg_interval){ct->sol.seconds / ct->time.mid, ct->sol.seconds / ct->time.hi, ct->sol.seconds / ct->time.lo};

@@ -54,7 +54,8 @@ static const kg_interval nothing = {NAN, NAN, NAN};
 
 static kg_interval lre_over(const kg_trial *t, bool (*pick)(const kg_case_times *)) {
     selection s = select_sizes(t, pick, NULL);
-    kg_interval r = s.n ? kg_geomean_interval(s.base, s.cand, s.n) : nothing;
+    kg_interval r = nothing;
+    if (s.n) r = kg_widened(kg_geomean_interval(s.base, s.cand, s.n), t->judge->device->ops->between_processes);
     selection_free(&s);
     return r;
 }

@@ -13,9 +13,6 @@
 #include "measure/measure.h"
 
 #define RESAMPLES 400
-// Two processes that run the same kernel differ by a few tenths of a percent whatever is averaged (an H200: 0.4 % over
-// six sizes, bench/results/): no ratio of two of them is known better.
-#define BETWEEN_PROCESSES 0.005
 
 // Medians of the batches of one side, in order.
 typedef struct {
@@ -119,16 +116,14 @@ kg_interval kg_median_interval(const kg_samples *s) {
     return (kg_interval){1 / inverse.mid, 1 / inverse.hi, 1 / inverse.lo};
 }
 
-static kg_interval between_processes(kg_interval i) {
-    return (kg_interval){i.mid, i.lo * (1 - BETWEEN_PROCESSES), i.hi * (1 + BETWEEN_PROCESSES)};
-}
+kg_interval kg_widened(kg_interval i, double by) { return (kg_interval){i.mid, i.lo * (1 - by), i.hi * (1 + by)}; }
 
 kg_interval kg_ratio_interval(const kg_samples *base, const kg_samples *cand) {
-    return between_processes(over_sizes(&base, NULL, &cand, 1));
+    return over_sizes(&base, NULL, &cand, 1);
 }
 
 kg_interval kg_geomean_interval(const kg_samples *const *base, const kg_samples *const *cand, size_t cases) {
-    return between_processes(over_sizes(base, NULL, cand, cases));
+    return over_sizes(base, NULL, cand, cases);
 }
 
 kg_interval kg_geomean_fixed(const double *sol, const kg_samples *const *cand, size_t cases) {

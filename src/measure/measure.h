@@ -26,6 +26,9 @@ kg_interval kg_median_interval(const kg_samples *s);
 kg_interval kg_ratio_interval(const kg_samples *base, const kg_samples *cand);
 // Geometric mean of per-case ratios, each with its own samples: resampled case by case.
 kg_interval kg_geomean_interval(const kg_samples *const *base, const kg_samples *const *cand, size_t cases);
+// For what resampling cannot see: two processes that run the same kernel differ by some share whatever is averaged, so
+// no ratio of two of them is known better.
+kg_interval kg_widened(kg_interval i, double by);
 // The same for utilisation: fixed numerators sol[i] over candidate samples.
 kg_interval kg_geomean_fixed(const double *sol, const kg_samples *const *cand, size_t cases);
 

@@ -126,4 +126,5 @@ const kg_device_ops kg_cpu_device_ops = {.kind = "cpu",
                                          .finish = cpu_finish,
                                          .judge_polls = false,
                                          .shared = true,
+                                         .between_processes = 0.015,  // two cores shared with other machines
                                          .measure = kg_cpu_measure};
