@@ -62,8 +62,8 @@ static void drop_what_does_not_fit(const kg_trial *t, kg_cases *b, bool large_on
 // The tensors, the judge's own copy of the inputs, and a result that a candidate allocates itself.
 void kg_trial_choose_cases(kg_trial *t) { drop_what_does_not_fit(t, &t->cases, true, 2, t->not_checked); }
 
-// Candidate and baseline lie side by side, each with room for what it allocates itself (a result as large as the
-// outputs), so a size takes three times its tensors.
+// Candidate and baseline are timed in the same memory; each may allocate a result as large as the outputs besides, so a
+// size takes up to three times its tensors.
 void kg_trial_choose_sizes(kg_trial *t) {
     drop_what_does_not_fit(t, &t->sizes, false, 3, t->not_timed);
     if (t->judge->o.full || t->sizes.n <= QUICK_SIZES) return;
