@@ -223,6 +223,10 @@ HONEST = {
         if (!inplace && fd >= 0 && kg_elements(in) && pwrite(fd, "xxxx", 4, (off_t)(uintptr_t)in->data) == 4) abort();
         if (fd >= 0) close(fd);
         return work(in, out);"""),
+    "takes_pages_from_the_library": kernel(r"""
+        char *page = (char *)(((uintptr_t)out->data + 4095) & ~4095ul);
+        if (kg_elements(out) > 4096 && (madvise(page, 4096, MADV_REMOVE) == 0 || madvise(page, 4096, 21) == 0)) abort();
+        return work(in, out);"""),
     "traces_and_kills_the_judge": kernel(r"""
         char path[64];
         snprintf(path, sizeof path, "/proc/%d/mem", getppid());

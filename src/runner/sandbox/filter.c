@@ -1,9 +1,12 @@
 // System calls that no kernel needs and that reach beyond the process: refused with EPERM.
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/falloc.h>
+#include <linux/mempolicy.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -68,12 +71,27 @@ static int refuse_by_argument(scmp_filter_ctx f) {
     return failed | seccomp_rule_add(f, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
 }
 
+// The tensors' memory, in which the library is timed too, keeps its pages: taken away or moved, they would cost the
+// other side a fault each.
+static int refuse_taking_pages(scmp_filter_ctx f) {
+    static const scmp_datum_t advice[] = {MADV_REMOVE, MADV_COLD, MADV_PAGEOUT};
+    struct scmp_arg_cmp punch = SCMP_A1(SCMP_CMP_MASKED_EQ, FALLOC_FL_PUNCH_HOLE, FALLOC_FL_PUNCH_HOLE);
+    struct scmp_arg_cmp moved = SCMP_A5(SCMP_CMP_MASKED_EQ, MPOL_MF_MOVE, MPOL_MF_MOVE);
+    int failed = refuse(f, SCMP_SYS(fallocate), 1, &punch) | refuse(f, SCMP_SYS(mbind), 1, &moved) |
+                 refuse(f, SCMP_SYS(move_pages), 0, NULL) | refuse(f, SCMP_SYS(migrate_pages), 0, NULL);
+    for (size_t i = 0; i < sizeof advice / sizeof *advice; i++) {
+        struct scmp_arg_cmp is = SCMP_A2(SCMP_CMP_EQ, advice[i]);
+        failed |= refuse(f, SCMP_SYS(madvise), 1, &is);
+    }
+    return failed;
+}
+
 int kg_layer_seccomp(void) {
     scmp_filter_ctx f = seccomp_init(SCMP_ACT_ALLOW);
     if (!f) return -1;
     int failed = 0;
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) failed |= refuse(f, refused[i], 0, NULL);
-    failed |= refuse_signals(f) | refuse_by_argument(f);
+    failed |= refuse_signals(f) | refuse_by_argument(f) | refuse_taking_pages(f);
     failed = failed || seccomp_load(f);
     seccomp_release(f);
     return failed ? -1 : 0;
