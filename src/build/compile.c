@@ -50,11 +50,21 @@ char *kg_build_first_error(const char *log) {
     return strndup(last, last_length);
 }
 
+// The compiler saw a copy called candidate.c or candidate.cu: the user's file has another name. Takes line.
+static char *named(char *line, const kg_candidate *c) {
+    const char *rest = strncmp(line, "candidate.", 10) ? NULL : strpbrk(line, ":(");
+    const char *slash = c->file ? strrchr(c->file, '/') : NULL;
+    if (!rest || !c->file) return line;
+    char *said = kg_format("%s%s", slash ? slash + 1 : c->file, rest);
+    free(line);
+    return said;
+}
+
 static int judge_result(const kg_build_job *j, const kg_process_result *r, const char *compiler, kg_error *err) {
     if (r->timed_out)
         return kg_fail(err, KG_ERR_CANDIDATE, "%s: %s did not end within %g s", j->c->path, compiler, j->timeout_s);
     if (WIFEXITED(r->status) && WEXITSTATUS(r->status) == 0) return 0;
-    char *line = kg_build_first_error(r->output), *how = kg_process_describe(r->status);
+    char *line = named(kg_build_first_error(r->output), j->c), *how = kg_process_describe(r->status);
     kg_fail(err, KG_ERR_CANDIDATE, "does not compile: %s", line && *line ? line : how);
     free(line);
     free(how);

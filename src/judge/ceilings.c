@@ -34,14 +34,23 @@ static bool measure_again(kg_trial *t, const char *because, kg_ceilings *again) 
     return measured;
 }
 
+// The machine has calmed down: what the first measurement says of itself holds no more.
+static void take_source(kg_ceilings *to, const kg_ceilings *from) {
+    free(to->source);
+    to->source = from->source ? kg_strdup(from->source) : NULL;
+    to->disturbed = false;
+}
+
 bool kg_trial_raise_ceilings(kg_trial *t) {
     kg_judge *j = t->judge;
     if (j->raised) return false;
     j->raised = true;  // once a run: a second look in the same minute would say the same
     kg_ceilings again = {0};
     if (!measure_again(t, "passed them", &again)) return false;
-    j->ceilings.disturbed = j->ceilings.disturbed && again.disturbed;
-    t->ceilings.disturbed = j->ceilings.disturbed;
+    if (j->ceilings.disturbed && !again.disturbed) {
+        take_source(&j->ceilings, &again);
+        take_source(&t->ceilings, &again);
+    }
     merge(&j->ceilings, &again, true);
     merge(&t->ceilings, &again, true);
     kg_ceilings_free(&again);

@@ -188,26 +188,24 @@ static void add_failed_screens(kg_text *t, const json_t *r) {
     }
 }
 
-static void add_interval(kg_text *t, const json_t *r, const char *ci, char *(*show)(double), char *held) {
+// The interval where the threshold lies within it.
+static void add_interval(kg_text *t, const json_t *r, const char *ci, char *(*show)(double), double held) {
     const json_t *lo = json_array_get(kg_field(r, ci), 0), *hi = json_array_get(kg_field(r, ci), 1);
-    if (!json_is_number(lo) || !json_is_number(hi)) {
-        free(held);
-        return;
-    }
-    char *from = show(json_number_value(lo)), *to = show(json_number_value(hi));
-    kg_text_add(t, "%s%s%s to %s against %s", t->len ? ", " : "", show == kg_show_share ? "utilisation " : "LRE ", from,
-                to, held);
+    if (!(json_number_value(lo) < held && held <= json_number_value(hi))) return;
+    char *from = show(json_number_value(lo)), *to = show(json_number_value(hi)), *limit = show(held);
+    kg_text_add(t, "%s%s %s to %s, and the threshold is %s", t->len ? "; " : "",
+                show == kg_show_share ? "utilisation" : "LRE", from, to, limit);
     free(from);
     free(to);
-    free(held);
+    free(limit);
 }
 
 char *kg_doubt(const json_t *r) {
     kg_text t = {0};
     if (!kg_field_is(r, "performance.sure", false)) return NULL;
-    add_interval(&t, r, "performance.lre_ci", kg_show_ratio, kg_show_ratio(kg_field_number(r, "screens.lre_min")));
-    add_interval(&t, r, "performance.utilization_ci", kg_show_share, kg_show_share(util_threshold(r)));
-    char *said = kg_format("not sure%s%s", t.len ? ": " : "", t.len ? t.data : "");
+    add_interval(&t, r, "performance.lre_ci", kg_show_ratio, kg_field_number(r, "screens.lre_min"));
+    add_interval(&t, r, "performance.utilization_ci", kg_show_share, util_threshold(r));
+    char *said = kg_format("not sure: %s", t.len ? t.data : "the machine was busy");
     kg_text_free(&t);
     return said;
 }
