@@ -393,6 +393,15 @@ static int state_guards_hold(const kg_check_request *r, kg_check *out, kg_error 
     return 0;
 }
 
+int kg_check_guards(const kg_check_request *r, bool *broken, kg_error *err) {
+    target list[KG_MAX_OUTS + KG_MAX_ARGS];
+    const int n = targets_of(r, list);
+    *broken = false;
+    for (int i = 0; i < n && !*broken; i++)
+        if (guards_hold(r, &list[i], broken, err)) return -1;
+    return 0;
+}
+
 int kg_check_outputs(const kg_check_request *r, kg_check *out, kg_error *err) {
     memset(out, 0, sizeof *out);
     out->likeness = (kg_likeness){NAN, NAN, NAN};

@@ -20,6 +20,8 @@ typedef struct {
 } kg_check_request;
 
 int kg_check_outputs(const kg_check_request *r, kg_check *out, kg_error *err);
+// Whether something was written beside the outputs of a slot, and nothing else.
+int kg_check_guards(const kg_check_request *r, bool *broken, kg_error *err);
 
 // The rung of the ladder that a case must reach to be right.
 kg_precision kg_check_required(const kg_task *t, const kg_case *c);

@@ -306,3 +306,19 @@ int kg_session_check(kg_session *s, const uint64_t *seeds, int n_seeds, int slot
     kg_check_request r = {s->task, s->c, &s->layout, s->in, s->out, slot, seeds, n_seeds, s->native, effort, kept};
     return kg_check_outputs(&r, out, err);
 }
+
+int kg_session_wrote_beside(kg_session *s, int slots, bool *beside, kg_error *err) {
+    kg_session_pause(s);
+    *beside = false;
+    for (int slot = 0; slot < slots && !*beside; slot++) {
+        kg_check_request r = {.task = s->task,
+                              .c = s->c,
+                              .layout = &s->layout,
+                              .in = s->in,
+                              .out = s->out,
+                              .slot = slot,
+                              .native = s->native};
+        if (kg_check_guards(&r, beside, err)) return -1;
+    }
+    return 0;
+}

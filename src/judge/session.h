@@ -114,4 +114,8 @@ int kg_session_check(kg_session *s, const uint64_t *seeds, int n_seeds, int slot
                      kg_check *out, kg_error *err);
 void kg_check_free(kg_check *c);
 
+// Whether a batch of so many slots left something beside its outputs, where a session that shares the memory would be
+// blamed for it.
+int kg_session_wrote_beside(kg_session *s, int slots, bool *beside, kg_error *err);
+
 #endif

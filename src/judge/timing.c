@@ -53,6 +53,7 @@ static const pace *pace_of(const kg_trial *t) {
 typedef struct {
     kg_session *s, *other;  // other: stands still while this one is timed
     kg_samples *samples;
+    bool suspect;                            // a kernel's file as the baseline: it may spoil the candidate's memory
     int batches, parted;                     // parted: batches in which the two clocks disagree
     int crowded;                             // batches in which threads had to share processors
     double again_s;                          // and for how long
@@ -157,8 +158,10 @@ static int one_batch(kg_trial *t, side *x, const kg_case *c, int calls, int batc
     bool done = false;
     for (uint64_t try = 0; !done; try++)
         if (try_batch(t, x, c, calls, batch, try, &done, err)) return -1;
+    bool beside = false;
+    if (x->suspect && kg_session_wrote_beside(x->s, calls, &beside, err)) return -1;
     kg_steps_to(&t->steps, before);
-    return 0;
+    return beside ? kg_fail(err, KG_ERR_CANDIDATE, "on %s it wrote beside its outputs", c->name) : 0;
 }
 
 // ---- checking timed outputs --------------------------------------------------------------------------
@@ -356,6 +359,7 @@ static int time_size(kg_trial *t, kg_case_times *ct, kg_baseline *b, kg_error *e
     int base_calls = 1, ready = baseline_ready(t, b, ct, c, &base_slots, err);
     if (ready > 0) {
         base.s = cand.other = kg_baseline_session(b);
+        base.suspect = kg_baseline_is_file(b);
         base.other = t->session;
         kg_error why = {0};
         if (calls_per_batch(t, &base, c, base_slots, &base_calls, &why)) {

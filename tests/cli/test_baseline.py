@@ -50,6 +50,11 @@ class Baselines(test_cli.Cli):
         self.write("relu.c", ENDLESS)
         self.refused("run", "--baseline", "old.c", "relu.c", code=3, says="old.c")
 
+    def test_a_file_that_writes_past_its_outputs_is_named_and_not_the_candidate(self):
+        beside = "    static int n;\n    if (++n > 4) ((float *)out->data)[kg_elements(out)] = 1;\n    return 0;\n}\n"
+        self.write("old.c", RIGHT[:RIGHT.rindex("    return 0;")] + beside)
+        self.refused("run", "--case", SIZE, "--baseline", "old.c", "relu.c", code=3, says=("old.c", "wrote beside its outputs"))
+
     def test_names(self):
         for name, code in (("cudnn", 3), ("torch-eager", 3), ("openblas", 3), ("cudn", 2), ("absent.c", 2)):
             with self.subTest(name=name):
