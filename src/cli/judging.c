@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 static volatile sig_atomic_t interrupted;
 
@@ -18,13 +17,6 @@ static void worst(kg_judging *j, int code) {
     if (code > j->code) j->code = code;
 }
 
-// 48 bits: a number that every JSON reader keeps exactly.
-static uint64_t fresh_seed(void) {
-    uint64_t s = 0;
-    if (getrandom(&s, 6, 0) != 6) s = (uint64_t)(kg_now() * 1e9) & 0xFFFFFFFFFFFF;
-    return s ? s : 1;
-}
-
 static void on_progress(const char *what, void *ctx) {
     const kg_judging *j = ctx;
     if (!kg_cli_noted(what)) kg_progress("%zu %s: %s", j->at, j->now ? j->now : "", what);
@@ -33,7 +25,7 @@ static void on_progress(const char *what, void *ctx) {
 static kg_judges_options judges_options(kg_judging *j) {
     const kg_options *o = j->o;
     kg_judges_options r = {.device = o->device, .python = o->python, .store = j->store};
-    r.judge = (kg_judge_options){.seed = o->seed ? o->seed : fresh_seed(),
+    r.judge = (kg_judge_options){.seed = o->seed,
                                  .full = o->full,
                                  .float64 = o->float64,
                                  .hot = o->hot,

@@ -41,9 +41,12 @@ static kg_candidate copy(const kg_candidate *c) {
     return k;
 }
 
+static bool equal(const char *a, const char *b) { return a && b ? !strcmp(a, b) : a == b; }
+
 static bool same(const kg_candidate *a, const kg_candidate *b) {
     return a->language == b->language && a->source_len == b->source_len && a->path && b->path &&
-           !strcmp(a->path, b->path) && b->source && !memcmp(a->source, b->source, a->source_len);
+           !strcmp(a->path, b->path) && equal(a->entry, b->entry) && equal(a->launch, b->launch) && b->source &&
+           !memcmp(a->source, b->source, a->source_len);
 }
 
 kg_ahead *kg_ahead_plan(const kg_candidate *c, const kg_device_info *dev, double timeout_s) {
@@ -87,6 +90,7 @@ bool kg_ahead_take(kg_ahead *a, const kg_candidate *c, const char *scratch, kg_a
         out->artifact = there;
     }
     *failed = a->failed;
+    a->started = false;
     if (a->failed) kg_fail(err, a->err.code, "%s", a->err.text);
     return true;
 }

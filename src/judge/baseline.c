@@ -87,7 +87,8 @@ static int open_session(kg_trial *t, kg_baseline *b, bool python, kg_error *err)
     const kg_judge_options *o = &t->judge->o;
     kg_session_options so = {.timeout_s = o->timeout_s < 60 ? 60 : o->timeout_s,
                              .flush_bytes = o->hot ? 0 : t->judge->info.cache_bytes * 2,
-                             .seed = t->seed};
+                             .seed = t->seed,
+                             .secret = t->secret};
     if (kg_session_open(t->judge->launcher, t->judge->device, python, &so, &b->session, err)) return -1;
     // Enough to calibrate with: it is timed in the candidate's memory.
     if (kg_session_arenas(b->session, 0, 0, err)) return -1;

@@ -278,7 +278,7 @@ static int compare(const kg_check_request *r, const kg_call *call, const target 
     size_t n = (size_t)total;
     double reach = r->task->reach ? r->task->reach(r->task, r->c) : 1;
     if (kg_sample_needed(total, reach, r->effort)) {
-        n = kg_sample_indices(total, reach, r->seeds[r->n_seeds - 1], &index);
+        n = kg_sample_indices(total, reach, r->draw, &index);
         if (!index) return kg_fail(err, KG_ERR_MEMORY, "no memory for sampled indices");
     }
     comparison blank = {.r = r,
@@ -329,7 +329,10 @@ static void merge_holds(kg_holds *h, kg_check *out) {
 
 static int judge_held(const kg_check_request *r, const kg_call *call, const target *list, int n, kg_check *out,
                       kg_error *err) {
-    kg_answer a = {.n = n, .kept = r->kept, .seed = r->seeds[r->n_seeds - 1], .full = r->effort == KG_EFFORT_FULL};
+    kg_answer a = {.n = n,
+                   .kept = r->kept,
+                   .seed = r->effort == KG_EFFORT_LOOK ? r->draw : r->seeds[r->n_seeds - 1],
+                   .full = r->effort == KG_EFFORT_FULL};
     char *dense[KG_MAX_OUTS + KG_MAX_ARGS] = {NULL};
     int rc = 0;
     for (int i = 0; i < n && !rc; i++) {

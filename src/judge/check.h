@@ -14,6 +14,7 @@ typedef struct {
     int slot;
     const uint64_t *seeds;  // fill seeds of the calls on the slot, oldest first; the last made the values judged
     int n_seeds;            // 1 for stateless tasks
+    uint64_t draw;          // what is looked at follows from it
     bool native;            // C or CUDA: out= arguments do not exist
     kg_effort effort;
     void **kept;  // what calls of one case share (oracle/holds.h); NULL: this call stands alone

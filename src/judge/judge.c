@@ -15,6 +15,13 @@ static uint64_t fresh(void) {
     return getrandom(&v, sizeof v, 0) == (ssize_t)sizeof v ? v : (uint64_t)(kg_now() * 1e9);
 }
 
+// 48 bits: a number that every JSON reader keeps exactly. One for each candidate: what is known of the last one's is of
+// no use to the next.
+static uint64_t fresh_seed(void) {
+    const uint64_t seed = fresh() & 0xFFFFFFFFFFFFu;
+    return seed ? seed : 1;
+}
+
 int kg_judge_open(kg_launcher *l, kg_device *d, kg_ceilings_source from, const kg_judge_options *o, kg_judge **out,
                   kg_error *err) {
     kg_judge *j = kg_alloc(sizeof *j);
@@ -25,8 +32,6 @@ int kg_judge_open(kg_launcher *l, kg_device *d, kg_ceilings_source from, const k
     j->known = from.known(from.ctx, &j->ceilings);
     j->o = *o;
     if (!j->o.baseline) j->o.baseline = "auto";
-    if (!j->o.seed) j->o.seed = fresh();
-    j->secret = fresh();
     j->o.seed &= INT64_MAX;  // JSON integers are signed
     if (d->ops->describe(d, &j->info, err)) {
         kg_ceilings_free(&j->ceilings);
@@ -96,15 +101,24 @@ size_t kg_trial_failed(const kg_trial *t) {
     return n;
 }
 
-uint64_t kg_trial_seed(const kg_trial *t, const kg_case *c, uint64_t call) {
+static uint64_t hash_of(const kg_case *c) {
     uint64_t h = 0xcbf29ce484222325u;  // FNV-1a over the case's name
     for (const char *p = c->name; *p; p++) h = (h ^ (unsigned char)*p) * 0x100000001b3u;
-    kg_philox r = kg_philox4x32(t->seed, h, call);
+    return h;
+}
+
+uint64_t kg_trial_seed(const kg_trial *t, const kg_case *c, uint64_t call) {
+    kg_philox r = kg_philox4x32(t->seed, hash_of(c), call);
     return (uint64_t)r.v[0] << 32 | r.v[1];
 }
 
 uint64_t kg_trial_secret(const kg_trial *t, uint64_t counter) {
-    kg_philox r = kg_philox4x32(t->judge->secret, t->n_results, counter);
+    kg_philox r = kg_philox4x32(t->secret, t->n_results, counter);
+    return (uint64_t)r.v[0] << 32 | r.v[1];
+}
+
+uint64_t kg_trial_batch_seed(const kg_trial *t, const kg_case *c, uint64_t number) {
+    kg_philox r = kg_philox4x32(t->secret ^ 0x6261746368u, hash_of(c), number);
     return (uint64_t)r.v[0] << 32 | r.v[1];
 }
 
@@ -195,12 +209,13 @@ static int build(kg_trial *t, kg_error *err) {
     kg_judge *j = t->judge;
     const char *scratch = kg_session_scratch(t->session);
     int failed = 0;
-    if (!kg_ahead_take(j->ahead, t->cand, scratch, &t->artifact, &failed, err))
+    if (j->ahead_of_next || !kg_ahead_take(j->ahead, t->cand, scratch, &t->artifact, &failed, err))
         failed = kg_build(t->cand, &j->info, scratch, j->o.timeout_s, &t->artifact, err);
     if (!j->next) return failed;
     kg_ahead_drop(j->ahead);
     j->ahead = j->next;
     j->next = NULL;
+    j->ahead_of_next = true;
     kg_ahead_start(j->ahead);
     return failed;
 }
@@ -209,8 +224,10 @@ static int build(kg_trial *t, kg_error *err) {
 static int start(kg_trial *t, kg_error *err) {
     const kg_judge_options *o = &t->judge->o;
     const kg_candidate *c = t->cand;
-    kg_session_options so = {
-        .timeout_s = o->timeout_s, .flush_bytes = o->hot ? 0 : t->judge->info.cache_bytes * 2, .seed = t->seed};
+    kg_session_options so = {.timeout_s = o->timeout_s,
+                             .flush_bytes = o->hot ? 0 : t->judge->info.cache_bytes * 2,
+                             .seed = t->seed,
+                             .secret = t->secret};
     kg_steps_to(&t->steps, KG_STEP_START);
     if (kg_session_open(t->judge->launcher, t->judge->device, is_python(c), &so, &t->session, err)) return -1;
     forget_start(t);
@@ -338,7 +355,8 @@ static bool was_killed(const kg_trial *t) { return t->broken && t->session && kg
 static int judge_once(kg_judge *j, const kg_candidate *c, bool *again, json_t **record, kg_error *err) {
     kg_trial t = {.judge = j,
                   .cand = c,
-                  .seed = j->o.seed,
+                  .seed = j->o.seed ? j->o.seed : fresh_seed(),
+                  .secret = fresh(),
                   .precision = KG_PREC_NONE,
                   .ceilings = kg_ceilings_unknown(),
                   .not_timed = json_array(),
@@ -367,6 +385,7 @@ static int judge_once(kg_judge *j, const kg_candidate *c, bool *again, json_t **
 int kg_judge_candidate(kg_judge *j, const kg_candidate *c, json_t **record, kg_error *err) {
     bool again = false;
     *record = NULL;
+    j->ahead_of_next = false;
     int rc = judge_once(j, c, &again, record, err);
     return again ? judge_once(j, c, &again, record, err) : rc;
 }

@@ -10,7 +10,7 @@
 #include "screen/screen.h"
 
 typedef struct {
-    uint64_t seed;
+    uint64_t seed;    // 0: a fresh one for each candidate
     bool full;        // --cases full, --cases float64
     bool float64;     // --cases float64
     bool hot;         // --cache hot

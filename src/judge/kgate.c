@@ -2,7 +2,6 @@
 #include <kgate/kgate.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "judge/judges.h"
 
@@ -30,13 +29,6 @@ static int give_error(kg_error *e, char **error) {
     return -1;
 }
 
-// 48 bits: a number that every JSON reader keeps exactly.
-static uint64_t fresh_seed(void) {
-    uint64_t s = 0;
-    if (getrandom(&s, 6, 0) != 6) s = (uint64_t)(kg_now() * 1e9) & 0xFFFFFFFFFFFF;
-    return s ? s : 1;
-}
-
 static int open_store(kgate_context *k, const kgate_options *o, kg_error *err) {
     if (o->database && !*o->database) return 0;
     char *path = o->database ? kg_strdup(o->database) : kg_store_default_path();
@@ -51,7 +43,7 @@ static int open_judges(kgate_context *k, const kgate_options *o, kg_error *err) 
     t.util_min[KG_BOUND_MEMORY] = o->util_min_memory;
     t.util_min[KG_BOUND_COMPUTE] = o->util_min_compute;
     kg_judges_options j = {.device = k->device, .python = k->python, .store = k->store};
-    j.judge = (kg_judge_options){.seed = o->seed ? o->seed : fresh_seed(),
+    j.judge = (kg_judge_options){.seed = o->seed,
                                  .full = o->full_cases != 0,
                                  .check_only = o->check_only != 0,
                                  .timeout_s = o->timeout_s,

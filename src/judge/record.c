@@ -116,7 +116,7 @@ static json_t *correctness_part(const kg_trial *t) {
     set(o, "failed", json_integer((json_int_t)failed));
     if (json_array_size(t->not_checked)) set(o, "not_checked", json_incref(t->not_checked));
     if (t->not_run) set(o, "not_run", json_integer((json_int_t)t->not_run));
-    set(o, "seed", json_integer((json_int_t)t->judge->o.seed));
+    set(o, "seed", json_integer((json_int_t)t->seed));
     bool right = t->n_results && !failed && !t->broken;  // a wrong kernel works at no precision
     set(o, "precision", right && t->precision != KG_PREC_NONE ? text(kg_precision_name(t->precision)) : json_null());
     if (t->task->public_limits) set(o, "public", public_part(t));

@@ -91,7 +91,7 @@ char *kg_trial_replay(const kg_trial *t, const kg_case *c) {
     free(label);
     if (j->device->ordinal > 0) kg_text_add(&line, ":%d", j->device->ordinal);
     if (j->o.timeout_s != DEFAULT_TIMEOUT_S) kg_text_add(&line, " --timeout %g", j->o.timeout_s);
-    kg_text_add(&line, " --seed %llu --cases %s%s --case", (unsigned long long)j->o.seed,
+    kg_text_add(&line, " --seed %llu --cases %s%s --case", (unsigned long long)t->seed,
                 j->o.float64 ? "float64" : "full", c->timed ? "" : " --check-only");
     add_word(&line, c->name);
     free(argument);

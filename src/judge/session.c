@@ -303,7 +303,12 @@ int kg_session_call(kg_session *s, int slot, int n, kg_error *err) {
 int kg_session_check(kg_session *s, const uint64_t *seeds, int n_seeds, int slot, kg_effort effort, void **kept,
                      kg_check *out, kg_error *err) {
     kg_session_pause(s);
-    kg_check_request r = {s->task, s->c, &s->layout, s->in, s->out, slot, seeds, n_seeds, s->native, effort, kept};
+    // Which elements are looked at is drawn now, and from what nobody can know: values follow from seeds that the
+    // record names.
+    const kg_philox d = kg_philox4x32(s->o.secret, 0x6c6f6f6bu, s->drawn++);
+    const uint64_t draw = (uint64_t)d.v[0] << 32 | d.v[1];
+    kg_check_request r = {s->task, s->c,    &s->layout, s->in,     s->out, slot,
+                          seeds,   n_seeds, draw,       s->native, effort, kept};
     return kg_check_outputs(&r, out, err);
 }
 

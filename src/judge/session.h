@@ -29,6 +29,7 @@ typedef struct kg_session kg_session;
 typedef struct {
     double timeout_s;    // one step: load, a case's calls, a batch
     size_t flush_bytes;  // 0: hot
+    uint64_t secret;     // of what is looked at
     uint64_t seed;       // of what native random kernels get as `seed` (task.h, KG_SEED_PARAM)
 } kg_session_options;
 

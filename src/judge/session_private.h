@@ -20,7 +20,8 @@ struct kg_session {
     kg_control *control;
     int control_fd;
     kg_arena *in, *out;
-    bool borrowed;  // both are another session's
+    uint64_t drawn;  // looks
+    bool borrowed;   // both are another session's
     const kg_task *task;
     const kg_case *c;
     kg_layout layout;

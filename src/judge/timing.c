@@ -8,7 +8,6 @@
 
 #define MOST_CALLS 32
 #define FIRST_CALL 1000  // seeds apart from those of the correctness cases
-#define BATCH_SEED 100000
 // While a screen's interval straddles its threshold, every size is measured again, at most this often.
 #define ROUNDS 3
 // In one size, batches that are run again because the machine disturbed them.
@@ -70,7 +69,7 @@ typedef struct {
 static int first_steps(kg_trial *t, side *x, const kg_case *c, int calls, uint64_t number, kg_error *err) {
     x->n_seeds = 0;
     if (c->calls <= 1) return 0;
-    uint64_t seed = kg_trial_seed(t, c, BATCH_SEED + number);
+    uint64_t seed = kg_trial_batch_seed(t, c, number);
     if (kg_session_reset_state(x->s, err) || kg_session_fill(x->s, seed, 0, calls, err)) return -1;
     for (int slot = 0; slot < calls; slot++)
         if (kg_session_call(x->s, slot, 1, err)) return -1;
@@ -138,7 +137,7 @@ static int try_batch(kg_trial *t, side *x, const kg_case *c, int calls, int batc
     const uint64_t side_of = x->s == t->session ? 0 : (uint64_t)1 << 62;
     uint64_t number = side_of + 2 * ((uint64_t)batch + (try << 32));
     if (first_steps(t, x, c, calls, number + 1, err)) return -1;
-    uint64_t seed = kg_trial_seed(t, c, BATCH_SEED + number);
+    uint64_t seed = kg_trial_batch_seed(t, c, number);
     x->seeds[x->n_seeds++] = seed;
     kg_batch b;
     if (kg_session_batch(x->s, calls, seed, &b, err)) return -1;

@@ -44,7 +44,8 @@ typedef struct {
     kg_judge *judge;
     const kg_candidate *cand;
     const kg_task *task;
-    uint64_t seed;
+    uint64_t seed;    // of the correctness cases' values; the record names it
+    uint64_t secret;  // of all that is timed and of what is looked at; never written anywhere
     kg_artifact artifact;
     bool built;
     kg_session *session;
@@ -76,10 +77,10 @@ struct kg_judge {
     kg_ceilings_source ceilings_from;
     kg_ceilings ceilings;  // owned; NAN until known
     bool known, raised;    // raised: measured again in this run
-    uint64_t secret;       // decides what is looked at; never written anywhere
     kg_judge_options o;
     kg_baseline *baseline;   // kept for the next candidate of the same task
     kg_ahead *ahead, *next;  // builds: of this candidate, begun while the one before was judged, and of the next
+    bool ahead_of_next;      // this one's was taken already
     bool apart;              // candidates cannot reach each other's folders here
 };
 
@@ -99,6 +100,9 @@ uint64_t kg_trial_seed(const kg_trial *t, const kg_case *c, uint64_t call);
 
 // A number that even who knows the run's seed cannot foresee.
 uint64_t kg_trial_secret(const kg_trial *t, uint64_t counter);
+
+// Seed of a timed batch: as hidden.
+uint64_t kg_trial_batch_seed(const kg_trial *t, const kg_case *c, uint64_t number);
 
 // correctness.c: all cases, each called at least twice on different values.
 int kg_trial_correctness(kg_trial *t, kg_error *err);

@@ -771,6 +771,16 @@ class Interrupted(Cli):
             p.stdin.close()
             self.assertEqual(p.wait(), 0)
 
+    def test_one_file_twice_that_is_judged_again(self):
+        kills = HEAD + ENTRY + "    raise(SIGKILL);\n    return 0;\n}\n"
+        for name, source in (("wrong.c", WRONG), ("kills.c", kills.replace("stdlib", "signal")), ("right.c", RIGHT)):
+            self.write(name, source)
+        done = self.kgate(*self.ARGS, "wrong.c", "kills.c", "kills.c", "right.c", "right.c")
+        records = [json.loads(line) for line in done.stdout.splitlines()]
+        self.assertEqual([r["verdict"] for r in records], ["incorrect", "broken", "broken", "right", "right"])
+        # What the record of one says of its values is of no use to the next.
+        self.assertEqual(len({r["correctness"]["seed"] for r in records}), len(records))
+
     def test_builds_ahead_change_no_verdict(self):
         kinds = [RIGHT, RIGHT, NO_BUILD, NO_BUILD, WRONG, RETURNS_7, RIGHT, CRASH, WRONG]
         self.list_of("list.jsonl", kinds)
