@@ -5,11 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static volatile sig_atomic_t interrupted;
-
 static void on_signal(int number) {
-    interrupted = number;
-    kg_interrupt();
+    kg_interrupted_by = number;
     signal(number, SIG_DFL);  // the second one ends it at once
 }
 
@@ -145,7 +142,8 @@ static json_t *record_of(kg_judging *j, const kg_candidate *c, bool *fatal, kg_e
         return record;
     }
     int failed = kg_judges_candidate(j->judges, c, &record, &e);
-    if (interrupted) {  // the keyboard interrupts the runner too: what it did then says nothing about the candidate
+    if (kg_interrupted()) {  // the keyboard interrupts the runner too: what it did then says nothing about the
+                             // candidate
         kg_error_clear(&e);
         json_decref(record);
         return NULL;
@@ -179,12 +177,12 @@ static int judge_all(kg_judging *j, kg_candidate_source *s, kg_error *err) {
     const bool at_hand = kg_candidates_at_hand(s);
     kg_candidate c, next;
     int result = 0, more = kg_candidates_next(s, &c);
-    while (more && !result && !interrupted) {
+    while (more && !result && !kg_interrupted()) {
         int another = at_hand && kg_candidates_next(s, &next);
         if (another && !j->resumed && next.task && kg_task_find(next.task)) kg_judges_ahead(j->judges, &next);
         judge_now(j, &c, &result, err);
         kg_candidate_free(&c);
-        more = another || (!at_hand && !result && !interrupted && kg_candidates_next(s, &next));
+        more = another || (!at_hand && !result && !kg_interrupted() && kg_candidates_next(s, &next));
         c = next;
     }
     if (more) kg_candidate_free(&c);
@@ -216,11 +214,11 @@ static void say_skipped(kg_judging *j) {
 
 static void finish(kg_judging *j, kg_error *err) {
     say_skipped(j);
-    if (interrupted) {
+    if (kg_interrupted()) {
         kg_cli_note("interrupted after %zu: the same command with --resume goes on from there", j->judged);
-        worst(j, 128 + interrupted);
+        worst(j, 128 + kg_interrupted_by);
     } else if (j->run && kg_store_finish_run(j->store, j->run, err)) worst(j, kg_cli_error(err));
-    if (j->gate && !interrupted) kg_gate_close(j);
+    if (j->gate && !kg_interrupted()) kg_gate_close(j);
 }
 
 static int judge_with(kg_judging *j, const char *command, kg_candidate_source *s, kg_error *err) {
