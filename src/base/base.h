@@ -2,7 +2,6 @@
 #ifndef KG_BASE_H
 #define KG_BASE_H
 
-#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -165,7 +164,7 @@ void kg_fill_range(const kg_fill *f, kg_dtype t, uint64_t seed, int64_t first, i
 
 // ---- being interrupted --------------------------------------------------------------------------
 // A signal is the whole process's. Whoever waits or works for long looks here and fails with KG_ERR_CANNOT.
-extern volatile sig_atomic_t kg_interrupted_by;  // the signal, set by its handler; 0
+extern _Atomic int kg_interrupted_by;  // the signal, set by its handler, read by every thread; 0
 bool kg_interrupted(void);
 
 // ---- time ---------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 // Ctrl-C while a candidate is judged: said here, looked at wherever somebody waits.
 #include "base/base.h"
 
-volatile sig_atomic_t kg_interrupted_by;
+_Atomic int kg_interrupted_by;
 
 bool kg_interrupted(void) { return kg_interrupted_by != 0; }
