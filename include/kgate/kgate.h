@@ -45,7 +45,7 @@ void kgate_close(kgate_context *k);
 
 /* path: one file (c, cu, ptx, cubin, cl, py), or LIST.jsonl:LINE. task: NULL to find it in the file or its name. */
 int kgate_judge_file(kgate_context *k, const char *task, const char *path, char **json, char **error);
-/* language: "c", "cuda", "ptx", "opencl", "triton", "tilelang" or "python". Nothing may be NULL but error. */
+/* language: "c", "cuda", "ptx", "triton", "tilelang" or "python". Nothing may be NULL but error. */
 int kgate_judge_source(kgate_context *k, const char *task, const char *language, const char *source, char **json,
                        char **error);
 void kgate_free(char *text);

@@ -1,6 +1,5 @@
-// Ceilings measured again: those that
-// a kernel passed, before anybody is accused: they may have been measured while the machine was busy; those that a
-// kernel stays far below, before it is called slow: the machine may be busy now.
+// Ceilings measured again. Those that a kernel passed, before anybody is accused: they may have been measured while the
+// machine was busy. Those that a kernel stays far below, before it is called slow: the machine may be busy now.
 #include <math.h>
 #include <stdlib.h>
 

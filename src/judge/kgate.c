@@ -152,8 +152,7 @@ static int judge_source(kgate_context *k, const char *task, const char *language
                         kg_error *err) {
     kg_language l = kg_language_parse(language);
     if (l == KG_LANG_UNKNOWN || l == KG_LANG_CUBIN)
-        return kg_fail(err, KG_ERR_USAGE, "language %s: use c, cuda, ptx, opencl, triton, tilelang or python",
-                       language);
+        return kg_fail(err, KG_ERR_USAGE, "language %s: use c, cuda, ptx, triton, tilelang or python", language);
     kg_candidate c;
     kg_candidate_from_text("source", task, l, source, &c);
     int rc = judge(k, &c, json, err);

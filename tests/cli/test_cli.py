@@ -669,6 +669,24 @@ class Formats(Cli):
         self.assertIsNone(performance["utilization"])
         self.assertEqual(performance["cases"], [])
 
+    def judge_slow(self, body):
+        """A kernel that takes 125 ns for each element of a timed size."""
+        sleeps = "    const int64_t n = kg_elements(out);\n    if (n > 100000) usleep((unsigned)(n / 8));\n"
+        self.write("slow.c", HEAD.replace("stdlib", "unistd") + ENTRY + sleeps + LOOP % "x > 0 || x != x ? x : 0" + body +
+                   "    return 0;\n}\n")
+        return json.loads(self.kgate("run", "--no-db", "--baseline", "none", "--format", "jsonl", "slow.c").stdout)
+
+    def test_a_slow_kernels_largest_sizes_are_checked_and_not_timed(self):
+        performance = self.judge_slow("")["performance"]
+        left_out = [c["case"] for c in performance["not_timed"] if "no speed there" in c["why"]]
+        self.assertIn("f32[16777216]", left_out)
+        self.assertFalse({c["case"] for c in performance["cases"]} & set(left_out))
+
+    def test_what_is_wrong_at_a_size_that_is_not_timed_is_incorrect(self):
+        record = self.judge_slow("    if (n > 10000000) kg_put(out, 7, 1e9);\n")
+        self.assertEqual(record["verdict"], "incorrect")
+        self.assertIn("f32[16777216]", record["correctness"]["worst"]["case"])
+
     def test_a_profile_adds_up(self):
         self.write("right.c", RIGHT)
         record = json.loads(self.kgate("run", "--no-db", "--check-only", "--profile", "--format", "jsonl", "right.c").stdout)
