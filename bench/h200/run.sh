@@ -7,6 +7,7 @@
 set -u
 kgate=$1 candidates=$2 out=$3
 shift 3
+[ -x "$kgate" ] && [ -r "$candidates" ] || { echo "bench/h200/run.sh: no program $kgate, or no candidates $candidates" >&2; exit 2; }
 questions=${*:-ceilings clocks examples spread faults candidates scoped pytorch}
 export KGATE_DB=$out/kgate.db PYTHONUNBUFFERED=1
 run() { timeout "$1" "$kgate" "${@:2}"; }
