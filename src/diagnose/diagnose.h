@@ -1,0 +1,45 @@
+// Why a kernel is slow, or dangerous: rules over its source, its machine code and what was measured.
+#ifndef KG_DIAGNOSE_H
+#define KG_DIAGNOSE_H
+
+#include <jansson.h>
+
+#include "candidate/candidate.h"
+
+// Named numbers that rules ask about: what was measured ("utilization"), what the task asks for ("product"), what the
+// machine code holds ("spill_bytes"). What is not known is absent.
+typedef struct {
+    const char *name;  // static
+    double value;
+} kg_fact;
+typedef struct {
+    kg_fact *items;  // owned
+    size_t n;
+} kg_facts;
+void kg_facts_set(kg_facts *f, const char *name, double value);  // NAN: as if it were not said
+double kg_facts_get(const kg_facts *f, const char *name);        // NAN: not known
+void kg_facts_free(kg_facts *f);
+
+// What a candidate's machine code holds, from the PTX or cubin in memory; adds to facts. Bytes may be anything.
+void kg_facts_from_ptx(kg_facts *f, const char *text, size_t size);
+void kg_facts_from_cubin(kg_facts *f, const void *bytes, size_t size);
+// The same of every kernel that a Python candidate's compiler left in its scratch folder.
+void kg_facts_from_scratch(kg_facts *f, const char *folder);
+
+typedef struct {
+    kg_language language;
+    const char *source;
+    size_t len;
+    const kg_facts *facts;
+} kg_subject;
+
+// Holds the compiled queries of the languages seen so far. One thread at a time.
+typedef struct kg_diagnoser kg_diagnoser;
+kg_diagnoser *kg_diagnoser_open(void);
+void kg_diagnoser_close(kg_diagnoser *d);
+// Findings as the record has them, what explains most time first: [{"rule","line","message","evidence","change",
+// "cause","explains","basis"}]. *explained: they explain why it misses a screen, by how it is written. Never fails: a
+// source that cannot be parsed has no findings. Owned by the caller.
+json_t *kg_diagnose(kg_diagnoser *d, const kg_subject *s, bool *explained);
+
+#endif

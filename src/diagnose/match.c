@@ -1,0 +1,88 @@
+// Where a rule's path matches in a source.
+#include <string.h>
+
+#include "diagnose/internal.h"
+
+static int compile(const char *text, kg_grammar g, kg_query **out, kg_error *err) {
+    if (!text) return 0;
+    *out = kg_query_compile(g, text, err);
+    return *out ? 0 : -1;
+}
+
+int kg_rule_compile(const kg_rule *r, kg_grammar g, kg_rule_queries *out, kg_error *err) {
+    *out = (kg_rule_queries){0};
+    int rc = 0;
+    for (int i = 0; i < KG_PATH && !rc; i++) rc = compile(r->path[i], g, &out->path[i], err);
+    for (int i = 0; i < KG_SIDES && !rc; i++) rc = compile(r->has[i].query, g, &out->has[i], err);
+    for (int i = 0; i < KG_SIDES && !rc; i++) rc = compile(r->lacks[i].query, g, &out->lacks[i], err);
+    if (rc) kg_rule_queries_free(out);
+    return rc;
+}
+
+void kg_rule_queries_free(kg_rule_queries *q) {
+    for (int i = 0; i < KG_PATH; i++) kg_query_free(q->path[i]);
+    for (int i = 0; i < KG_SIDES; i++) kg_query_free(q->has[i]), kg_query_free(q->lacks[i]);
+    *q = (kg_rule_queries){0};
+}
+
+typedef struct {
+    const kg_rule *rule;
+    const kg_rule_queries *queries;
+    const kg_syntax *syntax;
+    TSNode inside[KG_PATH + 1];  // 0: the file, k: what step k - 1 captured
+    int step;
+    kg_places *out;
+} search;
+
+static bool stop_at_first(void *ctx, kg_captures *c) {
+    (void)c;
+    *(bool *)ctx = true;
+    return false;
+}
+
+static bool any_inside(const search *x, const kg_query *q, int in, kg_captures *c) {
+    bool found = false;
+    kg_query_each(q, x->syntax, x->inside[in], c, stop_at_first, &found);
+    return found;
+}
+
+static bool sides_hold(const search *x, kg_captures *c) {
+    for (int i = 0; i < KG_SIDES; i++) {
+        if (x->queries->has[i] && !any_inside(x, x->queries->has[i], x->rule->has[i].in, c)) return false;
+        if (x->queries->lacks[i] && any_inside(x, x->queries->lacks[i], x->rule->lacks[i].in, c)) return false;
+    }
+    return true;
+}
+
+static void add_place(kg_places *p, uint32_t line, const kg_captures *c) {
+    size_t at = 0;
+    while (at < p->n && p->lines[at] < line) at++;
+    if (at < p->n && p->lines[at] == line) return;
+    if (at == 0) p->first = *c;
+    if (p->n == KG_PLACES) return;
+    memmove(p->lines + at + 1, p->lines + at, (p->n - at) * sizeof *p->lines);
+    p->lines[at] = line;
+    p->n++;
+}
+
+static bool walk(void *ctx, kg_captures *c) {
+    search *x = ctx;
+    const TSNode *in = kg_captured(c, "in"), *at = kg_captured(c, "at");
+    if (!in) in = at;
+    if (!in) return true;
+    x->inside[++x->step] = *in;
+    if (x->step < KG_PATH && x->queries->path[x->step])
+        kg_query_each(x->queries->path[x->step], x->syntax, *in, c, walk, x);
+    else if (sides_hold(x, c)) add_place(x->out, ts_node_start_point(at ? *at : *in).row + 1, c);
+    x->step--;
+    return x->out->n < KG_PLACES;
+}
+
+bool kg_rule_find(const kg_rule *r, const kg_rule_queries *q, const kg_syntax *s, kg_places *out) {
+    search x = {.rule = r, .queries = q, .syntax = s, .out = out};
+    kg_captures c = {.n = 0};
+    out->n = 0;
+    x.inside[0] = ts_tree_root_node(s->tree);
+    kg_query_each(q->path[0], s, x.inside[0], &c, walk, &x);
+    return out->n > 0 && (!r->at_most || out->n <= r->at_most);
+}

@@ -1,0 +1,174 @@
+// Every rule of src/diagnose has a kernel that triggers it and one that nearly does, in tests/rules/RULE/:
+// trigger.EXT and near_miss.EXT, where EXT says the language. Facts that the rule asks for are in facts.json, of both;
+// trigger.json and near_miss.json hold those in which the two differ. Machine code: trigger.ptx, near_miss.ptx.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+//
+#include <cmocka.h>
+
+#include "diagnose/internal.h"
+
+static char *in_folder(const char *rule, const char *file) {
+    return kg_format("%s/tests/rules/%s/%s", KG_SOURCE_DIR, rule, file);
+}
+
+static void add_facts(kg_facts *f, const char *rule, const char *file) {
+    char *path = in_folder(rule, file);
+    json_t *o = access(path, R_OK) ? NULL : json_load_file(path, 0, NULL), *v;
+    const char *name;
+    if (!access(path, R_OK)) assert_non_null(o);
+    // The names live as long as the test.
+    json_object_foreach(o, name, v) kg_facts_set(f, kg_strdup(name), json_number_value(v));
+    json_decref(o);
+    free(path);
+}
+
+static const struct {
+    const char *ext;
+    kg_language language;
+} languages[] = {{"triton.py", KG_LANG_TRITON},
+                 {"tilelang.py", KG_LANG_TILELANG},
+                 {"python.py", KG_LANG_PYTHON},
+                 {"cu", KG_LANG_CUDA},
+                 {"c", KG_LANG_C}};
+
+// What the rule says of this kernel; NULL when it is silent. *there: any file of the name was found.
+static char *say(kg_diagnoser *d, const kg_rule *r, const char *name, bool *there) {
+    kg_subject s = {.language = KG_LANG_UNKNOWN, .source = ""};
+    kg_facts facts = {0};
+    char *text = NULL, *said = NULL, *file = kg_format("%s.json", name);
+    add_facts(&facts, r->id, "facts.json");
+    add_facts(&facts, r->id, file);
+    char *json = in_folder(r->id, file);
+    *there = !access(json, R_OK);
+    for (size_t i = 0; i < sizeof languages / sizeof *languages; i++) {
+        char *leaf = kg_format("%s.%s", name, languages[i].ext), *path = in_folder(r->id, leaf);
+        if (!access(path, R_OK)) {
+            assert_int_equal(kg_read_file(path, 1 << 20, &text, &s.len, NULL), 0);
+            s.language = languages[i].language;
+            s.source = text;
+            *there = true;
+        }
+        free(leaf);
+        free(path);
+    }
+    char *ptx = NULL, *leaf = kg_format("%s.ptx", name), *path = in_folder(r->id, leaf);
+    size_t n = 0;
+    if (!access(path, R_OK)) {
+        assert_int_equal(kg_read_file(path, 1 << 20, &ptx, &n, NULL), 0);
+        kg_facts_from_ptx(&facts, ptx, n);
+        *there = true;
+    }
+    s.facts = &facts;
+    bool explained;
+    json_t *found = kg_diagnose(d, &s, &explained), *f;
+    size_t i;
+    json_array_foreach(found, i, f) if (strcmp(json_string_value(json_object_get(f, "rule")), r->id) == 0) said =
+        kg_format("line %d: %s [%s] -> %s", (int)json_integer_value(json_object_get(f, "line")),
+                  json_string_value(json_object_get(f, "message")), json_string_value(json_object_get(f, "evidence")),
+                  json_string_value(json_object_get(f, "change")));
+    json_decref(found);
+    kg_facts_free(&facts);
+    free(text);
+    free(ptx);
+    free(leaf);
+    free(path);
+    free(json);
+    free(file);
+    return said;
+}
+
+static void each_has_its_kernels(void **state) {
+    (void)state;
+    kg_diagnoser *d = kg_diagnoser_open();
+    size_t bad = 0, n = 0;
+    for (size_t t = 0; kg_rule_tables(t); t++) {
+        for (size_t i = 0; i < kg_rule_tables(t)->n; i++, n++) {
+            const kg_rule *r = &kg_rule_tables(t)->rules[i];
+            bool has_trigger, has_miss;
+            char *trigger = say(d, r, "trigger", &has_trigger), *miss = say(d, r, "near_miss", &has_miss);
+            const char *why = !has_trigger ? "no trigger"
+                              : !has_miss  ? "no near miss"
+                              : !trigger   ? "silent on its trigger"
+                              : miss       ? "speaks on its near miss"
+                                           : NULL;
+            // A text that names what no query captured, or a fact that nobody knows.
+            if (!why && strpbrk(trigger, "$")) why = "names a capture that is not there";
+            if (!why && strstr(trigger, "?")) why = "names a fact that is not known";
+            if (why) printf("%s: %s: %s\n", r->id, why, miss ? miss : trigger ? trigger : "");
+            else if (getenv("SHOW")) printf("%s: %s\n", r->id, trigger);
+            bad += why != NULL;
+            free(trigger);
+            free(miss);
+        }
+    }
+    kg_diagnoser_close(d);
+    printf("%zu rules\n", n);
+    assert_int_equal(bad, 0);
+}
+
+static void queries_compile_and_names_are_their_own(void **state) {
+    (void)state;
+    for (size_t t = 0; kg_rule_tables(t); t++) {
+        for (size_t i = 0; i < kg_rule_tables(t)->n; i++) {
+            const kg_rule *r = &kg_rule_tables(t)->rules[i];
+            for (int l = KG_LANG_UNKNOWN; l <= KG_LANG_PYTHON; l++) {
+                kg_error err = {0};
+                kg_rule_queries q;
+                const kg_grammar g = kg_grammar_of((kg_language)l);
+                if (!(r->languages & KG_IN(l)) || g == KG_GRAMMAR_NONE || !r->path[0]) continue;
+                if (kg_rule_compile(r, g, &q, &err)) fail_msg("%s: %s", r->id, err.text);
+                kg_rule_queries_free(&q);
+            }
+            assert_non_null(r->message);
+            assert_non_null(r->change);
+            assert_true(r->path[0] || r->when[0].fact);
+            for (size_t u = 0; kg_rule_tables(u); u++)
+                for (size_t k = 0; k < kg_rule_tables(u)->n; k++)
+                    if (&kg_rule_tables(u)->rules[k] != r)
+                        assert_string_not_equal(kg_rule_tables(u)->rules[k].id, r->id);
+        }
+    }
+}
+
+// Bytes that are no program: no findings, and no end of the judge.
+static void any_bytes_are_read(void **state) {
+    (void)state;
+    kg_diagnoser *d = kg_diagnoser_open();
+    kg_facts facts = {0};
+    kg_facts_set(&facts, "slow", 1);
+    uint64_t x = 88172645463325252u;
+    for (int n = 0; n < 400; n++) {
+        char bytes[512];
+        for (size_t i = 0; i < sizeof bytes; i++) {
+            x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+            bytes[i] = n & 1 ? (char)x : "()[]{}:,.=+*@\n \tdefforinifxy0\"'"[x % 32];
+        }
+        for (int l = KG_LANG_C; l <= KG_LANG_PYTHON; l++) {
+            kg_subject s = {.language = (kg_language)l, .source = bytes, .len = sizeof bytes, .facts = &facts};
+            bool explained;
+            json_decref(kg_diagnose(d, &s, &explained));
+        }
+        kg_facts f = {0};
+        kg_facts_from_ptx(&f, bytes, sizeof bytes);
+        kg_facts_from_cubin(&f, bytes, sizeof bytes);
+        kg_facts_free(&f);
+    }
+    kg_facts_free(&facts);
+    kg_diagnoser_close(d);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(queries_compile_and_names_are_their_own),
+        cmocka_unit_test(each_has_its_kernels),
+        cmocka_unit_test(any_bytes_are_read),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
