@@ -6,6 +6,8 @@
 void kg_artifact_free(kg_artifact *a) {
     free(a->artifact);
     free(a->log);
+    free(a->ptx);
+    free(a->cubin);
     *a = (kg_artifact){0};
 }
 

@@ -6,8 +6,10 @@
 #include "device/device.h"
 
 typedef struct {
-    char *artifact;  // file to load: .so, .cubin, .ptx, .py; in `scratch`; owned
-    char *log;       // compiler output, at most 64 KiB; owned, may be NULL
+    char *artifact;     // file to load: .so, .cubin, .ptx, .py; in `scratch`; owned
+    char *log;          // compiler output, at most 64 KiB; owned, may be NULL
+    char *ptx, *cubin;  // CUDA: what nvcc made on the way, for the diagnosis; owned, NULL when there is none
+    size_t ptx_size, cubin_size;
     double seconds;
     bool host_entry;  // CUDA: a shared object with a host function (nvcc), else a device image with a stated launch
 } kg_artifact;

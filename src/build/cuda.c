@@ -1,5 +1,6 @@
 // CUDA C++: nvcc where it is installed, else NVRTC. With a stated launch ("kgate: launch ...") the source is device
 // code alone and becomes a cubin; without one nvcc makes a shared object with a host function.
+#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -7,6 +8,8 @@
 #include "base/process.h"
 #include "build/internal.h"
 #include "device/cuda/nvrtc.h"
+
+#define MACHINE_CODE_BYTES ((size_t)32 << 20)
 
 static bool executable(const char *path) { return access(path, X_OK) == 0; }
 
@@ -37,14 +40,40 @@ static char *exact_arch(const char *arch) {
     return kg_format(number >= 90 && !specific ? "%sa" : "%s", arch);
 }
 
+static bool ends_with(const char *name, const char *suffix) {
+    const size_t n = strlen(name), m = strlen(suffix);
+    return n > m && strcmp(name + n - m, suffix) == 0;
+}
+
+// nvcc -keep calls them candidate.ptx or, from CUDA 13 on, candidate.compute_90a.ptx. Of several the longest name,
+// which is of the most specific architecture. One that is not there is no fault: the kernel runs without.
+static void keep_file(const kg_build_job *j, const char *suffix, char **data, size_t *size) {
+    char *best = NULL;
+    DIR *d = opendir(j->scratch);
+    for (const struct dirent *e; d && (e = readdir(d));) {
+        if (strncmp(e->d_name, "candidate.", 10) || !ends_with(e->d_name, suffix)) continue;
+        if (best && strlen(best) >= strlen(e->d_name)) continue;
+        free(best);
+        best = kg_strdup(e->d_name);
+    }
+    if (d) closedir(d);
+    char *path = kg_format("%s/%s", j->scratch, best ? best : "");
+    if (!best || kg_read_file(path, MACHINE_CODE_BYTES, data, size, NULL)) *data = NULL;
+    free(path);
+    free(best);
+}
+
 static int run_nvcc(const kg_build_job *j, char *nvcc, const char *arch, kg_artifact *out, kg_error *err) {
     bool host = j->c->launch == NULL;
     char *made = host ? "candidate.so" : "candidate.cubin", *folder = kg_install_folder();
     char *target = kg_format("-arch=%s", arch), *include = kg_format("-I%s/include", folder);
-    char *host_argv[] = {nvcc,    "-O3",      "-std=c++17", target,         include, "-shared", "-Xcompiler",
-                         "-fPIC", "--cudart", "static",     "candidate.cu", "-o",    made,      NULL};
-    char *device_argv[] = {nvcc, "-O3", "-std=c++17", target, include, "-cubin", "candidate.cu", "-o", made, NULL};
+    char *host_argv[] = {nvcc,    "-O3",      "-std=c++17", target,         include, "-keep", "-shared", "-Xcompiler",
+                         "-fPIC", "--cudart", "static",     "candidate.cu", "-o",    made,    NULL};
+    char *device_argv[] = {nvcc,     "-O3",          "-std=c++17", target, include, "-keep",
+                           "-cubin", "candidate.cu", "-o",         made,   NULL};
     int failed = kg_build_compile(j, host ? host_argv : device_argv, made, out, err);
+    if (!failed) keep_file(j, ".ptx", &out->ptx, &out->ptx_size);
+    if (!failed) keep_file(j, ".cubin", &out->cubin, &out->cubin_size);
     out->host_entry = host && !failed;
     free(include);
     free(target);

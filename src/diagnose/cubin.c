@@ -34,9 +34,11 @@ static void at_least(kg_facts *f, const char *name, double value) {
     if (!(before >= value)) kg_facts_set(f, name, value);
 }
 
-// Attributes of a kernel: .nv.info.NAME is a list of {format, attribute, 16-bit value or size of what follows}.
+// .nv.info is a list of {format, attribute, 16-bit value or size of what follows}; these two are followed by pairs
+// (symbol, number), one a kernel. Names and numbers as cuobjdump -elf prints them.
 #define FORMAT_SIZED 4
-#define FRAME_SIZE   0x11  // EIATTR_FRAME_SIZE: pairs (symbol, bytes); cuda-gdb and binutils read them so
+#define FRAME_SIZE   0x11  // EIATTR_FRAME_SIZE: bytes of local memory
+#define REGCOUNT     0x2f  // EIATTR_REGCOUNT
 static void read_attributes(const elf *e, const Elf64_Shdr *s, kg_facts *f) {
     uint64_t at = s->sh_offset, end = s->sh_offset + s->sh_size;
     unsigned char head[4];
@@ -44,8 +46,9 @@ static void read_attributes(const elf *e, const Elf64_Shdr *s, kg_facts *f) {
     while (at + 4 <= end && read_at(e, at, head, 4)) {
         const uint64_t n = head[0] == FORMAT_SIZED ? (uint64_t)(head[2] | head[3] << 8) : 0;
         uint32_t pair[2];
-        if (head[0] == FORMAT_SIZED && head[1] == FRAME_SIZE && n >= 8 && read_at(e, at + 4, pair, 8))
-            at_least(f, "local_bytes", pair[1]);
+        const bool known = head[0] == FORMAT_SIZED && (head[1] == FRAME_SIZE || head[1] == REGCOUNT) && n >= 8;
+        if (known && read_at(e, at + 4, pair, 8))
+            at_least(f, head[1] == REGCOUNT ? "registers" : "local_bytes", pair[1]);
         at += 4 + n;
     }
 }
@@ -59,8 +62,6 @@ void kg_facts_from_cubin(kg_facts *f, const void *bytes, size_t size) {
     for (unsigned i = 0; i < e.head.e_shnum && section(&e, i, &s); i++) {
         const char *name = name_of(&e, &names, &s);
         if (!name) continue;
-        // The upper byte of .text's sh_info is what a thread's registers are.
-        if (strncmp(name, ".text.", 6) == 0) at_least(f, "registers", s.sh_info >> 24);
         if (strncmp(name, ".nv.shared.", 11) == 0) at_least(f, "shared_bytes", (double)s.sh_size);
         if (strncmp(name, ".nv.info", 8) == 0) read_attributes(&e, &s, f);
     }

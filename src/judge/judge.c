@@ -6,6 +6,7 @@
 #include <sys/random.h>
 #include <time.h>
 
+#include "diagnose/diagnose.h"
 #include "judge/check.h"
 #include "judge/scope.h"
 #include "judge/trial.h"
@@ -47,6 +48,7 @@ void kg_judge_close(kg_judge *j) {
     kg_ahead_drop(j->ahead);
     kg_ahead_drop(j->next);
     kg_baseline_close(j->baseline);
+    kg_diagnoser_close(j->diagnoser);
     kg_device_info_free(&j->info);
     kg_ceilings_free(&j->ceilings);
     free(j);
@@ -332,6 +334,7 @@ static void trial_free(kg_trial *t) {
     kg_ceilings_free(&t->ceilings);
     kg_cases_free(&t->cases);
     kg_cases_free(&t->sizes);
+    json_decref(t->findings);
     json_decref(t->not_timed);
     json_decref(t->not_checked);
     free(t->broken);
@@ -367,6 +370,7 @@ static int judge_once(kg_judge *j, const kg_candidate *c, bool *again, json_t **
     kg_steps_begin(&t.steps);
     find_task(&t);
     if (t.task && !t.broken) rc = list_cases(&t, err) || judge_steps(&t, err) ? -1 : 0;
+    if (!rc && !kg_interrupted()) kg_trial_diagnose(&t);
     const bool killed = !rc && was_killed(&t), before = *again;
     *again = killed && !before && !kg_interrupted();
     if (killed && before) {

@@ -300,6 +300,11 @@ int kg_session_call(kg_session *s, int slot, int n, kg_error *err) {
     return -1;
 }
 
+int kg_session_observe(kg_session *s, const char *folder, kg_error *err) {
+    return kg_session_ask(s, json_pack("{s:s,s:i,s:s}", "op", "observe", "slot", 0, "folder", folder), NULL, 0,
+                          s->o.timeout_s, NULL, err);
+}
+
 int kg_session_check(kg_session *s, const uint64_t *seeds, int n_seeds, int slot, kg_effort effort, void **kept,
                      kg_check *out, kg_error *err) {
     kg_session_pause(s);

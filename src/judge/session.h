@@ -96,6 +96,9 @@ bool kg_session_wrong_result(const kg_session *s);
 bool kg_session_is_python(const kg_session *s);
 bool kg_session_alive(const kg_session *s);
 const char *kg_session_scratch(const kg_session *s);
+// One more call of the case, untimed: a Python candidate's compiler leaves the machine code of what it launches in the
+// folder, which lies in the scratch.
+int kg_session_observe(kg_session *s, const char *folder, kg_error *err);
 // Stateful tasks: zeroes the state of every slot and lets the callable start afresh.
 int kg_session_reset_state(kg_session *s, kg_error *err);
 

@@ -2,8 +2,8 @@
 
 #include "base/base.h"
 
-static const char *const names[KG_STEPS] = {"other",  "start",    "build",   "load",    "calls",
-                                            "oracle", "ceilings", "library", "batches", "looks"};
+static const char *const names[KG_STEPS] = {"other",    "start",   "build",   "load",  "calls",    "oracle",
+                                            "ceilings", "library", "batches", "looks", "diagnosis"};
 
 void kg_steps_begin(kg_steps *s) { *s = (kg_steps){.since = kg_now()}; }
 

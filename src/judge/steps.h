@@ -15,6 +15,7 @@ typedef enum {
     KG_STEP_LIBRARY,   // the baseline: its process, its calls, its batches
     KG_STEP_BATCHES,   // of the candidate
     KG_STEP_LOOKS,     // at outputs of timed calls
+    KG_STEP_DIAGNOSIS,
     KG_STEPS
 } kg_step;
 

@@ -67,6 +67,8 @@ typedef struct {
     const char *baseline_settings;
     char *no_baseline;     // why no size has one; owned
     kg_overhead overhead;  // of the candidate's session
+    json_t *findings;      // as the record has them; NULL: it was not diagnosed
+    bool explained;        // they explain why it misses a screen
     kg_steps steps;
 } kg_trial;
 
@@ -81,7 +83,8 @@ struct kg_judge {
     kg_baseline *baseline;   // kept for the next candidate of the same task
     kg_ahead *ahead, *next;  // builds: of this candidate, begun while the one before was judged, and of the next
     bool ahead_of_next;      // this one's was taken already
-    bool apart;              // candidates cannot reach each other's folders here
+    struct kg_diagnoser *diagnoser;  // NULL until the first candidate is diagnosed
+    bool apart;                      // candidates cannot reach each other's folders here
 };
 
 void kg_trial_progress(const kg_trial *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -137,6 +140,9 @@ bool kg_baseline_is_file(const kg_baseline *b);
 const char *kg_baseline_name(const kg_baseline *b);
 const char *kg_baseline_settings(const kg_baseline *b);
 void kg_baseline_close(kg_baseline *b);
+
+// diagnosis.c: after timing; sets findings and explained.
+void kg_trial_diagnose(kg_trial *t);
 
 // replay.c: the command line that shows a case again; NULL when its source is in no file. Owned by the caller.
 char *kg_trial_replay(const kg_trial *t, const kg_case *c);

@@ -92,7 +92,7 @@ static void apply_screens(const kg_trial *t, kg_verdict *v) {
     if (isfinite(v->lre.mid)) v->library = kg_screen_decide(v->lre, t->judge->o.thresholds.lre_min, &sure_library);
     if (isfinite(by_threshold.mid)) v->roofline = kg_screen_decide(by_threshold, 1, &sure_roofline);
     v->sure = sure_library && sure_roofline;
-    v->class_name = kg_class_of(v->library, v->roofline, false);
+    v->class_name = kg_class_of(v->library, v->roofline, t->explained);
     bool by_lre = v->library == KG_SCREEN_FAIL || (v->roofline != KG_SCREEN_FAIL && v->library != KG_SCREEN_NONE);
     v->worst_case = lowest(t, by_lre);
 }

@@ -176,6 +176,15 @@ static void screens(const json_t *r, FILE *to) {
     if (kg_field_is(r, "performance.sure", false)) kg_wrap(to, 2, "%s.", KG_UNSURE);
 }
 
+// How much of the time a finding stands for, and what that rests on.
+static char *explains(const json_t *f) {
+    const double share = kg_field_number(f, "explains");
+    const char *basis = kg_field_text(f, "basis"), *cause = kg_field_text(f, "cause");
+    if (cause && !strcmp(cause, "hazard")) return kg_strdup(" [no time lost here]");
+    if (!isnan(share)) return kg_format(" [about %.0f%% of the time, by a model]", 100 * share);
+    return kg_strdup(basis && !strcmp(basis, "text") ? " [by the source's text alone]" : "");
+}
+
 static void findings(const json_t *r, FILE *to) {
     const json_t *list = kg_field(r, "findings");
     size_t i;
@@ -183,10 +192,11 @@ static void findings(const json_t *r, FILE *to) {
     if (json_array_size(list)) fputs("\nFindings\n", to);
     json_array_foreach(list, i, f) {
         double line = kg_field_number(f, "line");
-        char *where = isnan(line) ? kg_strdup("") : kg_format(" (line %.0f)", line);
+        char *where = isnan(line) ? kg_strdup("") : kg_format(" (line %.0f)", line), *weight = explains(f);
         const char *evidence = kg_field_text(f, "evidence"), *change = kg_field_text(f, "change");
-        kg_wrap(to, 2, "%s%s: %s", or_unknown(kg_field_text(f, "rule")), where,
-                or_unknown(kg_field_text(f, "message")));
+        kg_wrap(to, 2, "%s%s: %s%s", or_unknown(kg_field_text(f, "rule")), where,
+                or_unknown(kg_field_text(f, "message")), weight);
+        free(weight);
         if (evidence) kg_wrap(to, 4, "evidence: %s", evidence);
         if (change) kg_wrap(to, 4, "change: %s", change);
         free(where);

@@ -24,6 +24,8 @@
 //             slot_stride}, n slots laid out slot_stride bytes apart         {}
 // call        {"op","slot","n"}: n calls on a slot one after the other, synchronised at the end
 //                                                                            {} or a candidate error
+// observe     {"op","slot","folder"}: one call, whose kernels' machine code is written into the folder, in the scratch
+//                                                                            {}, or a candidate error
 // batch       {"op","calls","first_slot","held":bool,"flush_bytes","collect":bool,"seq"}: enqueues `calls` calls,
 //             call i on slot (first_slot + i), behind the hold when held; answers twice:
 //               {"enqueued":true} once all is queued (held) or before it starts (unheld),

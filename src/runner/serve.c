@@ -192,6 +192,15 @@ static int do_call(runner *r, kg_packet *p, kg_error *err) {
     return r->rt->ops->sync(r->rt, err) ? -1 : answer(r, NULL);
 }
 
+static int do_observe(runner *r, kg_packet *p, kg_error *err) {
+    const char *folder = text_of(p->json, "folder");
+    if (!r->has_case) return kg_fail(err, KG_ERR_INTERNAL, "observe before case");
+    if (!folder) return kg_fail(err, KG_ERR_INTERNAL, "observe without a folder");
+    int slot = (int)int_of(p->json, "slot", 0, r->c.slots - 1, 0);
+    if (r->loader->observe && r->loader->observe(r->self, slot, folder, err)) return -1;
+    return r->rt->ops->sync(r->rt, err) ? -1 : answer(r, NULL);
+}
+
 // ---- batches ------------------------------------------------------------------------------------
 typedef struct {
     int calls, first_slot;
@@ -288,7 +297,7 @@ typedef struct {
 static const operation operations[] = {{"hello", do_hello, true},          {"arenas", do_arenas, false},
                                        {"calibrate", do_calibrate, false}, {"load", do_load, false},
                                        {"case", do_case, false},           {"call", do_call, false},
-                                       {"batch", do_batch, false}};
+                                       {"observe", do_observe, false},      {"batch", do_batch, false}};
 
 static int dispatch(runner *r, kg_packet *p, kg_error *err) {
     const char *op = text_of(p->json, "op");

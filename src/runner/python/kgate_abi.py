@@ -61,11 +61,12 @@ Load = C.CFUNCTYPE(C.c_int, C.POINTER(LoadRequest), C.POINTER(C.c_void_p), C.POI
 Prepare = C.CFUNCTYPE(C.c_int, C.c_void_p, C.POINTER(RunCase), ErrorPointer)
 OnSlot = C.CFUNCTYPE(C.c_int, C.c_void_p, C.c_int, ErrorPointer)
 Unload = C.CFUNCTYPE(None, C.c_void_p)
+Observe = C.CFUNCTYPE(C.c_int, C.c_void_p, C.c_int, C.c_char_p, ErrorPointer)
 
 
 class Loader(C.Structure):
     _fields_ = [("language", C.c_char_p), ("load", Load), ("prepare", Prepare), ("call", OnSlot),
-                ("collect", OnSlot), ("unload", Unload)]
+                ("collect", OnSlot), ("unload", Unload), ("observe", Observe)]
 
 
 def sizes():

@@ -12,6 +12,7 @@ import kgate_abi as abi
 import kgate_baseline
 import kgate_entry
 import kgate_errors
+import kgate_observe
 import kgate_results
 import kgate_tensors
 import kgate_values
@@ -142,7 +143,7 @@ class Loaders:
         self.lib, self.interpret = lib, interpret
         self.sessions, self.serial = {}, 0
         shared = (abi.Prepare(self.prepare), abi.OnSlot(self.call), abi.OnSlot(self.collect),
-                  abi.Unload(self.unload))
+                  abi.Unload(self.unload), abi.Observe(self.observe))
         candidate, baseline = abi.Load(self.load_candidate), abi.Load(self.load_baseline)
         self.structs = [abi.Loader(b"python", candidate, *shared),
                         abi.Loader(b"triton", candidate, *shared),
@@ -195,6 +196,14 @@ class Loaders:
         session = self.sessions[handle]
         try:
             session.results[slot] = session.calls[slot]()
+            return 0
+        except BaseException as e:  # pylint: disable=broad-except
+            return self.failed(error, session.path, e)
+
+    def observe(self, handle, slot, folder, error):
+        session = self.sessions[handle]
+        try:
+            kgate_observe.observe(session.calls[slot], abi.text(folder))
             return 0
         except BaseException as e:  # pylint: disable=broad-except
             return self.failed(error, session.path, e)

@@ -1,0 +1,113 @@
+// Why it is slow: what was measured, what it launches and how it is written, put before the rules of src/diagnose.
+// Comes after all timing, so that no time is another for it.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "diagnose/diagnose.h"
+#include "judge/check.h"
+#include "judge/trial.h"
+#include "judge/verdict.h"
+
+// A call that takes longer is not made once more to see what it launches.
+#define LONG_CALL_S 2.0
+
+static const kg_case_times *deciding(const kg_trial *t, const char *name) {
+    for (size_t i = 0; name && i < t->n_times; i++)
+        if (strcmp(t->times[i].c->name, name) == 0) return &t->times[i];
+    return NULL;
+}
+
+static bool ends_as_python(const kg_trial *t) { return t->session && kg_session_is_python(t->session); }
+
+static void facts_of_size(const kg_trial *t, const kg_case_times *ct, kg_facts *f) {
+    const double time = ct->time.mid;
+    const kg_dtype d = kg_dtype_part(kg_case_principal(ct->c, t->task));
+    kg_facts_set(f, "bits", 8.0 * (double)kg_dtype_size(d));
+    kg_facts_set(f, "time_us", time * 1e6);
+    kg_facts_set(f, "sol_us", ct->sol.seconds * 1e6);
+    kg_facts_set(f, "memory_us", ct->sol.memory_s * 1e6);
+    kg_facts_set(f, "memory_bound", ct->sol.bound == KG_BOUND_MEMORY);
+    kg_facts_set(f, "compute_bound", ct->sol.bound == KG_BOUND_COMPUTE);
+    kg_facts_set(f, "host_us", ct->host_s * 1e6);
+    kg_facts_set(f, "synchronises", !ct->held);
+    // Behind the hold the device never waits for the host; in use it does where the host takes as long.
+    if (ct->held) kg_facts_set(f, "host_share", fmin(1, ct->host_s / time));
+    // Widening half-precision data in a pass of its own: read 2 bytes, write 4, and the kernel reads 4 for 2. Three
+    // times the compulsory traffic on top of it.
+    if (kg_dtype_is_float(d) && kg_dtype_size(d) == 2)
+        kg_facts_set(f, "recast_share", fmin(1, 3 * ct->sol.memory_s / time));
+    // A product on the float32 units takes at least this share of the time; the matrix units would take sol.compute_s.
+    kg_work w = {0};
+    if (t->task->work) t->task->work(t->task, ct->c, &w);
+    const double ops = w.ops[KG_U_FP64] + w.ops[KG_U_FP32] + w.ops[KG_U_TF32] + w.ops[KG_U_FP16] + w.ops[KG_U_FP8];
+    kg_facts_set(f, "fp32_share", fmin(1, (ops / t->ceilings.ops_s[KG_U_FP32] - ct->sol.compute_s) / time));
+}
+
+static void facts_of_verdict(const kg_trial *t, const kg_verdict *v, kg_facts *f) {
+    const kg_case_times *ct = deciding(t, v->worst_case);
+    kg_facts_set(
+        f, "right",
+        strcmp(v->verdict, "efficient") == 0 || strcmp(v->verdict, "slow") == 0 || strcmp(v->verdict, "right") == 0);
+    kg_facts_set(f, "slow", strcmp(v->verdict, "slow") == 0);
+    kg_facts_set(f, "python", ends_as_python(t));
+    kg_facts_set(f, "product", t->task->lowest == KG_PREC_TF32);
+    kg_facts_set(f, "lre", v->lre.mid);
+    kg_facts_set(f, "utilization", v->util.mid);
+    if (v->library != KG_SCREEN_NONE) kg_facts_set(f, "library_fail", v->library == KG_SCREEN_FAIL);
+    if (v->roofline != KG_SCREEN_NONE) kg_facts_set(f, "roofline_fail", v->roofline == KG_SCREEN_FAIL);
+    if (ct) facts_of_size(t, ct, f);
+}
+
+// One call more at the deciding size, on values of its own. A candidate that fails it goes without.
+static void observe(kg_trial *t, const kg_case_times *ct, kg_facts *f) {
+    char *folder = kg_format("%s/observed", kg_session_scratch(t->session));
+    uint64_t seeds[8];
+    int slots = 1, n = 0;
+    kg_error err = {0};
+    if (kg_session_case(t->session, ct->c, &slots, kg_trial_limit(t, ct->c), &err) == 0 &&
+        kg_trial_call_case(t, t->session, ct->c, 0, 0, seeds, &n, &err) == 0 &&
+        kg_session_observe(t->session, folder, &err) == 0)
+        kg_facts_from_scratch(f, folder);
+    kg_error_clear(&err);
+    free(folder);
+}
+
+// nvcc compiles every template for every dtype. What only some of a dozen kernels have says nothing of the one that
+// ran, so that only a file of few is read.
+#define FEW_KERNELS 3
+static void facts_of_build(const kg_artifact *a, kg_facts *f) {
+    kg_facts all = {0};
+    kg_facts_from_ptx(&all, a->ptx, a->ptx_size);
+    if (a->cubin) kg_facts_from_cubin(&all, a->cubin, a->cubin_size);
+    const bool few = kg_facts_get(&all, "kernels") <= FEW_KERNELS;
+    for (size_t i = 0; i < all.n; i++)
+        if (few || strcmp(all.items[i].name, "matrix_instructions") == 0)
+            kg_facts_set(f, all.items[i].name, all.items[i].value);
+    kg_facts_free(&all);
+}
+
+static void facts_of_machine(kg_trial *t, const kg_verdict *v, kg_facts *f) {
+    const kg_artifact *a = &t->artifact;
+    const kg_case_times *ct = deciding(t, v->worst_case);
+    if (a->ptx) facts_of_build(a, f);
+    if (t->cand->language == KG_LANG_PTX) kg_facts_from_ptx(f, t->cand->source, t->cand->source_len);
+    if (t->cand->language == KG_LANG_CUBIN) kg_facts_from_cubin(f, t->cand->source, t->cand->source_len);
+    const bool compiles = t->cand->language == KG_LANG_TRITON || t->cand->language == KG_LANG_TILELANG;
+    if (compiles && ct && ct->time.mid < LONG_CALL_S && kg_session_alive(t->session)) observe(t, ct, f);
+}
+
+void kg_trial_diagnose(kg_trial *t) {
+    if (!t->task || t->broken || !t->cand->source) return;
+    const kg_step before = kg_steps_to(&t->steps, KG_STEP_DIAGNOSIS);
+    const kg_verdict v = kg_verdict_of(t);
+    kg_facts f = {0};
+    facts_of_verdict(t, &v, &f);
+    if (strcmp(v.verdict, "slow") == 0 && t->session) facts_of_machine(t, &v, &f);
+    if (!t->judge->diagnoser) t->judge->diagnoser = kg_diagnoser_open();
+    const kg_subject s = {
+        .language = t->cand->language, .source = t->cand->source, .len = t->cand->source_len, .facts = &f};
+    t->findings = kg_diagnose(t->judge->diagnoser, &s, &t->explained);
+    kg_facts_free(&f);
+    kg_steps_to(&t->steps, before);
+}
