@@ -74,6 +74,7 @@ TEXT_SETTER(set_output, output)
 TEXT_SETTER(set_db, db)
 TEXT_SETTER(set_python, python)
 TEXT_SETTER(set_case, case_only)
+TEXT_SETTER(set_labels, labels)
 FLAG_SETTER(set_no_db, no_db)
 FLAG_SETTER(set_resume, resume)
 FLAG_SETTER(set_check_only, check_only)
@@ -227,6 +228,7 @@ static const option table[] = {
     {"require", 0, "VERDICT", "efficient; slow or right: right and honest is enough (efficient)", set_require, NULL},
     {"verdict", 0, "VERDICT", "only results with this verdict", set_verdict, NULL},
     {"limit", 'n', "N", "at most so many, newest first (50)", set_limit, NULL},
+    {"labels", 0, "FILE", "CSV with the columns file and label: clean, or else slow", set_labels, NULL},
     {"force", 0, NULL, "write over a file that is there", set_force, NULL},
     {"help", 'h', NULL, "this text", set_help, NULL},
 };
