@@ -10,7 +10,7 @@
 typedef struct {
     const char *task, *device, *format, *output, *db, *baseline, *python, *case_only, *scope, *require;
     const char *language, *verdict, *labels;
-    bool no_db, resume, check_only, profile, full, float64, hot, force, help;
+    bool no_db, resume, check_only, profile, full, float64, hot, force, apply, help;
     uint64_t seed;  // 0: fresh
     double timeout;
     long jobs, limit;
@@ -28,7 +28,7 @@ typedef struct {
     int (*run)(kg_options *o);
 } kg_command;
 extern const kg_command kg_run_command, kg_gate_command, kg_task_command, kg_device_command, kg_explain_command,
-    kg_results_command, kg_screen_command;
+    kg_results_command, kg_screen_command, kg_fix_command;
 
 // ---- options.c
 // 0, or -1 with one line. o->args point into argv.

@@ -6,9 +6,9 @@
 
 #include "cli/cli.h"
 
-static const kg_command *const commands[] = {
-    &kg_run_command,     &kg_gate_command,    &kg_task_command,   &kg_device_command,
-    &kg_explain_command, &kg_results_command, &kg_screen_command, NULL};
+static const kg_command *const commands[] = {&kg_run_command,    &kg_gate_command,    &kg_task_command,
+                                             &kg_device_command, &kg_explain_command, &kg_results_command,
+                                             &kg_screen_command, &kg_fix_command,     NULL};
 
 static const char help[] =
     "kgate judges compute kernels: is it right, is it as fast as it should be, and if not, why.\n"
@@ -21,6 +21,7 @@ static const char help[] =
     "  device   devices here, their measured ceilings, what the sandbox can do\n"
     "  explain  one result in words: the numbers, the screens and what they mean\n"
     "  results  what the database holds: list, show, diff\n"
+    "  fix      repairs of slow kernels, judged before they are offered, as a patch\n"
     "  screen   calibrate the screens' thresholds on kernels whose state is known\n"
     "\n"
     "  kgate task new softmax --lang c     write softmax.c, right and slow, to start from\n"
@@ -35,7 +36,9 @@ static int no_such_command(const char *word) {
     char *safe = *word ? kg_safe(word) : kg_strdup("''");
     if (word[0] != '-' && !access(word, F_OK))
         fprintf(stderr, "kgate: %s is a file, not a command: kgate run %s\n", safe, safe);
-    else fprintf(stderr, "kgate: %s: no such command: use run, gate, task, device, explain, results or screen\n", safe);
+    else
+        fprintf(stderr, "kgate: %s: no such command: use run, gate, task, device, explain, results, fix or screen\n",
+                safe);
     free(safe);
     return 2;
 }

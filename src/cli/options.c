@@ -80,6 +80,7 @@ FLAG_SETTER(set_resume, resume)
 FLAG_SETTER(set_check_only, check_only)
 FLAG_SETTER(set_profile, profile)
 FLAG_SETTER(set_force, force)
+FLAG_SETTER(set_apply, apply)
 FLAG_SETTER(set_help, help)
 
 static int set_scope(kg_options *o, const char *value, kg_error *err) {
@@ -228,6 +229,7 @@ static const option table[] = {
     {"require", 0, "VERDICT", "efficient; slow or right: right and honest is enough (efficient)", set_require, NULL},
     {"verdict", 0, "VERDICT", "only results with this verdict", set_verdict, NULL},
     {"limit", 'n', "N", "at most so many, newest first (50)", set_limit, NULL},
+    {"apply", 0, NULL, "write what pays into the file, instead of only printing it", set_apply, NULL},
     {"labels", 0, "FILE", "CSV with the columns file and label: clean, or else slow", set_labels, NULL},
     {"force", 0, NULL, "write over a file that is there", set_force, NULL},
     {"help", 'h', NULL, "this text", set_help, NULL},

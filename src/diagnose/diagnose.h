@@ -42,4 +42,21 @@ void kg_diagnoser_close(kg_diagnoser *d);
 // source that cannot be parsed has no findings. Owned by the caller.
 json_t *kg_diagnose(kg_diagnoser *d, const kg_subject *s, bool *explained);
 
+// ---- repairs --------------------------------------------------------------------------------------------------------
+
+// A mechanical change of a source that removes a cause. It may come in variants (block sizes), of which timing says
+// which is best; whether the result is right is for the judge to say.
+typedef struct {
+    const char *id;       // "triton-warps"
+    const char *answers;  // ids of the rules whose findings it answers, separated by blanks; "*": any slow kernel
+    unsigned languages;   // bit 1 << language
+    size_t variants;
+    const char *what;  // "programs in groups, so that blocks stay in the L2 cache"
+} kg_repair_info;
+const kg_repair_info *kg_repair(size_t i);  // in the order they are tried; NULL past the last
+// The changed source; owned by the caller. NULL: it does not fit this source, and *why says so in a line (owned).
+char *kg_repair_apply(size_t i, size_t variant, kg_language l, const char *source, size_t len, char **why);
+// A unified diff with three lines of context; "" when nothing differs. Owned by the caller.
+char *kg_unified_diff(const char *name, const char *before, const char *after);
+
 #endif

@@ -54,6 +54,13 @@ void kg_judge_close(kg_judge *j) {
     free(j);
 }
 
+void kg_judge_compare(kg_judge *j, const char *baseline, const char *case_only) {
+    j->o.baseline = baseline ? baseline : "auto";
+    j->o.case_only = case_only;
+    kg_baseline_close(j->baseline);
+    j->baseline = NULL;
+}
+
 const kg_ceilings *kg_judge_ceilings(const kg_judge *j, bool *raised) {
     *raised = j->raised;
     return j->known ? &j->ceilings : NULL;

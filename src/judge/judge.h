@@ -48,6 +48,9 @@ const kg_ceilings *kg_judge_ceilings(const kg_judge *j, bool *raised);
 // The record of DESIGN.md (schema 1), whatever happens: a candidate's fault is a verdict. Only a failure that is not
 // the candidate's (device lost for good, out of memory in the judge) returns -1.
 int kg_judge_candidate(kg_judge *j, const kg_candidate *c, json_t **record, kg_error *err);
+// What the next candidate is compared with, and the one case it is judged on (NULL: all); as kg_judge_options has them,
+// borrowed.
+void kg_judge_compare(kg_judge *j, const char *baseline, const char *case_only);
 // The candidate that will be judged next: it is built while others are judged, but not while they are timed.
 void kg_judge_ahead(kg_judge *j, const kg_candidate *next);
 

@@ -158,6 +158,13 @@ int kg_judges_candidate(kg_judges *j, const kg_candidate *c, json_t **record, kg
     return 0;
 }
 
+void kg_judges_compare(kg_judges *j, const char *baseline, const char *case_only) {
+    j->o.judge.baseline = baseline;
+    j->o.judge.case_only = case_only;
+    for (size_t i = 0; i < j->n; i++)
+        if (j->benches[i]->judge) kg_judge_compare(j->benches[i]->judge, baseline, case_only);
+}
+
 void kg_judges_ahead(kg_judges *j, const kg_candidate *next) {
     if (next->problem.code || next->language == KG_LANG_UNKNOWN) return;
     bench *b = bench_for(j, next->language, NULL);

@@ -21,6 +21,8 @@ bool kg_judges_can(kg_judges *j, kg_language l, kg_error *err);
 // The record of one candidate, problems included; *record is owned by the caller.
 int kg_judges_candidate(kg_judges *j, const kg_candidate *c, json_t **record, kg_error *err);
 
+// As kg_judge_compare, for all judges.
+void kg_judges_compare(kg_judges *j, const char *baseline, const char *case_only);
 // As kg_judge_ahead, where its judge is open already.
 void kg_judges_ahead(kg_judges *j, const kg_candidate *next);
 

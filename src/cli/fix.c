@@ -1,0 +1,232 @@
+// kgate fix: repairs that are mechanical, each judged before it is offered.
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/fixing.h"
+
+static const char text[] =
+    "Repairs slow candidates where the cause is one that a mechanical change removes: a serial loop goes\n"
+    "in blocks, a conversion moves into the kernel, programs go in groups, another number of warps.\n"
+    "Judges each candidate, tries the repairs that answer its findings, judges each beside what was there\n"
+    "before, and prints the patch of those that pay. A repair that does not keep the kernel right on every\n"
+    "case, gains nothing beyond the interval, or loses at another timed size is not offered; why is said.\n"
+    "Source that it does not understand is left alone.\n"
+    "\n"
+    "  kgate fix layer_norm.py                the patch, and times before and after\n"
+    "  kgate fix --apply layer_norm.py        writes it into the file\n"
+    "  kgate fix --format json list.jsonl     everything, for a program\n"
+    "\n"
+    "Exits 0 when all were judged, whether something was repaired or not.\n";
+
+static void on_signal(int number) {
+    kg_interrupted_by = number;
+    signal(number, SIG_DFL);
+}
+
+static const char *now;  // the candidate at hand, for progress; set by this command's one thread
+static void on_progress(const char *what) { kg_progress("%s: %s", now, what); }
+static void on_judging(const char *what, void *ctx) {
+    (void)ctx;
+    if (!kg_cli_noted(what)) kg_progress("%s: %s", now, what);
+}
+
+static const char *text_at(const json_t *o, const char *key) { return json_string_value(json_object_get(o, key)); }
+static double number_at(const json_t *o, const char *key) {
+    const json_t *v = json_object_get(o, key);
+    return json_is_number(v) ? json_number_value(v) : NAN;
+}
+
+static void print_verdict(const char *when, const json_t *record, FILE *to) {
+    const json_t *p = json_object_get(record, "performance");
+    const double lre = number_at(p, "lre"), util = number_at(p, "utilization");
+    const char *why = text_at(json_object_get(record, "correctness"), "why"), *class_name = text_at(record, "class");
+    fprintf(to, "  %-7s %s", when, text_at(record, "verdict"));
+    if (class_name && strcmp(class_name, "none") != 0) fprintf(to, " (%s)", class_name);
+    if (!isnan(lre)) fprintf(to, ", LRE %.3g", lre);
+    if (!isnan(util)) fprintf(to, ", utilisation %.3g%%", 100 * util);
+    if (why) fprintf(to, ": %s", why);
+    fputc('\n', to);
+}
+
+static const json_t *case_named(const json_t *record, const char *name) {
+    size_t i;
+    json_t *c;
+    json_array_foreach(json_object_get(json_object_get(record, "performance"), "cases"), i,
+                       c) if (text_at(c, "case") && !strcmp(text_at(c, "case"), name)) return c;
+    return NULL;
+}
+
+static void print_times(const json_t *before, const json_t *after, FILE *to) {
+    size_t i;
+    json_t *c;
+    json_array_foreach(json_object_get(json_object_get(after, "performance"), "cases"), i, c) {
+        const json_t *was = case_named(before, text_at(c, "case"));
+        const double new = number_at(c, "time_us"), old = number_at(was, "time_us");
+        if (!isnan(old) && new > 0)
+            fprintf(to, "    %-44.44s %12.2f us -> %11.2f us  %6.2fx\n", text_at(c, "case"), old, new, old / new);
+        else fprintf(to, "    %-44.44s    not timed -> %11.2f us\n", text_at(c, "case"), new);
+    }
+}
+
+static void print_steps(const json_t *steps, FILE *to) {
+    size_t i;
+    json_t *s;
+    json_array_foreach(steps, i, s) {
+        const double lre = number_at(s, "lre");
+        const char *why = text_at(s, "why");
+        fprintf(to, "  %s: ", text_at(s, "repair"));
+        if (why) fprintf(to, "not offered: %s\n", why);
+        else fprintf(to, "%s; %.2f times as fast as before it\n", text_at(s, "what"), lre);
+    }
+}
+
+static void print_fix(const json_t *fix, FILE *to) {
+    const json_t *after = json_object_get(fix, "after"), *steps = json_object_get(fix, "steps");
+    const char *diff = text_at(fix, "diff"), *verdict = text_at(json_object_get(fix, "before"), "verdict");
+    fprintf(to, "%s\n", text_at(fix, "path"));
+    print_verdict("before", json_object_get(fix, "before"), to);
+    if (json_is_object(after))
+        print_verdict("after", after, to), print_times(json_object_get(fix, "before"), after, to);
+    print_steps(steps, to);
+    if (strcmp(verdict ? verdict : "", "slow") != 0)
+        fputs(strcmp(verdict ? verdict : "", "efficient") ? "  not right: only a right and slow kernel is repaired\n"
+                                                          : "  not slow: nothing to repair\n",
+              to);
+    else if (!json_array_size(steps)) fputs("  none of the repairs answers what was found\n", to);
+    if (*diff) fprintf(to, "\n%s", diff);
+    fputc('\n', to);
+}
+
+// Beside the file first, so that it is whole at every moment.
+static int write_source(const char *path, const char *source, kg_error *err) {
+    struct stat st;
+    char *real = realpath(path, NULL), *beside = real ? kg_format("%s.kgate-fix", real) : NULL;
+    FILE *f = beside && !stat(real, &st) ? fopen(beside, "wex") : NULL;
+    int failed = !f || fputs(source, f) < 0 || fflush(f) || fchmod(fileno(f), st.st_mode & 0777) || fsync(fileno(f));
+    if (f && fclose(f)) failed = 1;
+    if (!failed && rename(beside, real)) failed = 1;
+    if (failed) kg_fail(err, KG_ERR_CANNOT, "%s: cannot be written: %s", path, strerror(errno));
+    if (failed && f) unlink(beside);
+    free(real);
+    free(beside);
+    return failed ? -1 : 0;
+}
+
+static int apply(const kg_candidate *c, const json_t *fix, kg_error *err) {
+    const char *source = text_at(fix, "source");
+    if (!*source) return 0;
+    if (!c->file || c->listed) {
+        kg_cli_note("%s: in a list: the patch is printed, the list left as it is", c->path);
+        return 0;
+    }
+    if (write_source(c->file, source, err)) return -1;
+    kg_cli_note("%s: repaired", c->file);
+    return 0;
+}
+
+typedef struct {
+    const kg_options *o;
+    kg_fixing f;
+    json_t *all;
+    FILE *to;
+    int code;
+} command;
+
+static void failed(command *x, kg_error *err) {
+    kg_progress_clear();
+    const int code = kg_cli_error(err);
+    if (code > x->code) x->code = code;
+}
+
+static bool can_be_judged(command *x, const kg_candidate *c) {
+    kg_error err = {0};
+    if (c->problem.code)
+        kg_fail(&err, c->problem.code == KG_ERR_CANDIDATE ? KG_ERR_USAGE : c->problem.code, "%s", c->problem.text);
+    else if (!c->task || !kg_task_find(c->task))
+        kg_fail(&err, KG_ERR_USAGE, "%s: no task: say --task NAME, or put `kgate: task=NAME` into a comment", c->path);
+    else if (kg_judges_can(x->f.judges, c->language, &err)) return true;
+    if (c->listed) kg_cli_note("skipped: %s", err.text), kg_error_clear(&err);
+    else failed(x, &err);
+    return false;
+}
+
+static void fix_one(command *x, const kg_candidate *c) {
+    kg_error err = {0};
+    json_t *fix = NULL;
+    now = c->path;
+    if (!can_be_judged(x, c)) return;
+    if (kg_fix_candidate(&x->f, c, &fix, &err)) failed(x, &err);
+    kg_progress_clear();
+    if (!fix) return;
+    if (!strcmp(x->o->format, "json")) json_array_append(x->all, fix);
+    else print_fix(fix, x->to), fflush(x->to);
+    if (x->o->apply && apply(c, fix, &err)) failed(x, &err);
+    json_decref(fix);
+}
+
+static kg_judges_options judging(const kg_options *o, kg_database *store) {
+    kg_judges_options r = {.device = o->device, .python = o->python, .store = store};
+    r.judge = (kg_judge_options){.seed = o->seed,
+                                 .full = o->full,
+                                 .float64 = o->float64,
+                                 .hot = o->hot,
+                                 .timeout_s = o->timeout,
+                                 .baseline = o->baseline,
+                                 .thresholds = o->thresholds,
+                                 .scope = o->scope,
+                                 .progress = on_judging};
+    return r;
+}
+
+static int fix_all(command *x, kg_error *err) {
+    kg_candidate_source *s = NULL;
+    kg_database *store = NULL;
+    kg_candidate c;
+    int rc = kg_candidates_open(x->o->args, x->o->n_args, x->o->task, &s, err);
+    if (!rc && !x->o->no_db) rc = kg_cli_store(x->o, false, &store, err);
+    const kg_judges_options o = judging(x->o, store);
+    if (!rc && x->o->language) kg_candidates_set_language(s, kg_language_parse(x->o->language));
+    if (!rc) rc = kg_judges_open(&o, &x->f.judges, err);
+    signal(SIGINT, on_signal);
+    signal(SIGTERM, on_signal);
+    while (!rc && !kg_interrupted() && kg_candidates_next(s, &c)) {
+        fix_one(x, &c);
+        kg_candidate_free(&c);
+    }
+    if (kg_interrupted()) x->code = 128 + kg_interrupted_by;
+    kg_judges_close(x->f.judges);
+    kg_store_close(store);
+    kg_candidates_close(s);
+    return rc;
+}
+
+static int fix(kg_options *o) {
+    kg_error err = {0};
+    kg_output *out;
+    if (!o->n_args) {
+        kg_fail(&err, KG_ERR_USAGE, "no candidate: name a file, a folder, a .jsonl list, or -: `kgate fix --help`");
+        return kg_cli_error(&err);
+    }
+    if (kg_cli_output(o, &out, &err)) return kg_cli_error(&err);
+    command x = {.o = o,
+                 .f = {.baseline = o->baseline, .progress = on_progress},
+                 .all = json_array(),
+                 .to = kg_output_stream(out)};
+    if (fix_all(&x, &err)) failed(&x, &err);
+    if (!strcmp(o->format, "json"))
+        json_dumpf(x.all, x.to, JSON_INDENT(2) | JSON_REAL_PRECISION(15)), fputc('\n', x.to);
+    json_decref(x.all);
+    if (kg_output_close(out, &err)) failed(&x, &err);
+    return x.code;
+}
+
+const kg_command kg_fix_command = {
+    "fix", "[options] CANDIDATE...", text,
+    "task device listing output db no-db seed cases scope timeout baseline lre-min util-min "
+    "cache python lang apply",
+    fix};

@@ -1,0 +1,142 @@
+// Edits of a source, and what finds their places.
+#include <stdlib.h>
+#include <string.h>
+
+#include "diagnose/repair.h"
+
+static void add(kg_edits *e, size_t from, size_t to, char *text) {
+    e->items = kg_realloc(e->items, (e->n + 1) * sizeof *e->items);
+    e->items[e->n] = (kg_edit){from, to, text, e->n};
+    e->n++;
+}
+
+static char *formatted(const char *fmt, va_list ap) {
+    kg_text t = {0};
+    kg_text_add(&t, "%s", "");
+    kg_text_addv(&t, fmt, ap);
+    return t.data;
+}
+
+void kg_edit_replace(kg_edits *e, size_t from, size_t to, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    add(e, from, to, formatted(fmt, ap));
+    va_end(ap);
+}
+
+void kg_edit_node(kg_edits *e, TSNode n, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    add(e, ts_node_start_byte(n), ts_node_end_byte(n), formatted(fmt, ap));
+    va_end(ap);
+}
+
+void kg_edits_free(kg_edits *e) {
+    for (size_t i = 0; i < e->n; i++) free(e->items[i].text);
+    free(e->items);
+    *e = (kg_edits){0};
+}
+
+static int by_place(const void *a, const void *b) {
+    const kg_edit *x = a, *y = b;
+    if (x->from != y->from) return x->from < y->from ? -1 : 1;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+char *kg_edits_apply(kg_edits *e, const char *source, size_t len) {
+    kg_text t = {0};
+    size_t at = 0;
+    kg_text_add(&t, "%s", "");
+    if (e->n) qsort(e->items, e->n, sizeof *e->items, by_place);
+    for (size_t i = 0; i < e->n; i++) {
+        if (e->items[i].from < at || e->items[i].to > len) {
+            kg_text_free(&t);
+            return NULL;
+        }
+        kg_text_add_bytes(&t, source + at, e->items[i].from - at);
+        kg_text_add(&t, "%s", e->items[i].text);
+        at = e->items[i].to;
+    }
+    kg_text_add_bytes(&t, source + at, len - at);
+    return t.data;
+}
+
+int kg_not_repaired(char **why, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    *why = formatted(fmt, ap);
+    va_end(ap);
+    return -1;
+}
+
+// ---- places ---------------------------------------------------------------------------------------------------------
+
+char *kg_node_text(const kg_syntax *s, TSNode n) {
+    const uint32_t from = ts_node_start_byte(n), to = ts_node_end_byte(n);
+    return kg_format("%.*s", (int)(to - from), s->text + from);
+}
+
+bool kg_node_is(TSNode n, const char *type) { return !ts_node_is_null(n) && strcmp(ts_node_type(n), type) == 0; }
+
+bool kg_node_says(const kg_syntax *s, TSNode n, const char *text) {
+    const uint32_t from = ts_node_start_byte(n), to = ts_node_end_byte(n);
+    return strlen(text) == to - from && memcmp(s->text + from, text, to - from) == 0;
+}
+
+TSNode kg_field_of(TSNode n, const char *field) {
+    return ts_node_child_by_field_name(n, field, (uint32_t)strlen(field));
+}
+
+size_t kg_line_start(const kg_syntax *s, TSNode n) {
+    size_t at = ts_node_start_byte(n);
+    while (at > 0 && s->text[at - 1] != '\n') at--;
+    return at;
+}
+
+char *kg_indent_of(const kg_syntax *s, TSNode n) {
+    const size_t from = kg_line_start(s, n);
+    size_t to = from;
+    while (s->text[to] == ' ' || s->text[to] == '\t') to++;
+    return kg_format("%.*s", (int)(to - from), s->text + from);
+}
+
+typedef struct {
+    kg_captures *out;
+    size_t n, most;
+} collection;
+
+static bool collect(void *ctx, kg_captures *c) {
+    collection *x = ctx;
+    x->out[x->n++] = *c;
+    return x->n < x->most;
+}
+
+// The captures' names are the query's, which is gone afterwards: they are kept as the literals that ask for them.
+static void keep_names(kg_captures *c) {
+    static const char *const known[] = {"at", "a", "b", "c", "d", "e", "f", "g"};
+    for (size_t i = 0; i < c->n; i++) {
+        const char *name = "";
+        for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+            if (strlen(known[k]) == c->items[i].len && !memcmp(known[k], c->items[i].name, c->items[i].len))
+                name = known[k];
+        c->items[i].name = name;
+    }
+}
+
+size_t kg_matches(const kg_syntax *s, TSNode in, const char *query, kg_captures *out, size_t most) {
+    kg_error err = {0};
+    kg_captures c = {.n = 0};
+    collection x = {out, 0, most};
+    kg_query *q = kg_query_compile(s->grammar, query, &err);
+    if (q) kg_query_each(q, s, in, &c, collect, &x);
+    for (size_t i = 0; i < x.n; i++) keep_names(&out[i]);
+    kg_query_free(q);
+    kg_error_clear(&err);
+    return x.n;
+}
+
+TSNode kg_first(const kg_syntax *s, TSNode in, const char *query) {
+    kg_captures c;
+    const TSNode *at = kg_matches(s, in, query, &c, 1) ? kg_captured(&c, "at") : NULL;
+    return at ? *at : (TSNode){0};
+}

@@ -1,0 +1,39 @@
+#include <stdlib.h>
+
+#include "diagnose/repair.h"
+
+static const kg_repair_table *const tables[] = {&kg_repairs_python, &kg_repairs_triton, &kg_repairs_native};
+
+static const kg_repair_rule *find(size_t i) {
+    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
+        if (i < tables[t]->n) return &tables[t]->rules[i];
+        i -= tables[t]->n;
+    }
+    return NULL;
+}
+
+const kg_repair_info *kg_repair(size_t i) {
+    const kg_repair_rule *r = find(i);
+    return r ? &r->info : NULL;
+}
+
+char *kg_repair_apply(size_t i, size_t variant, kg_language l, const char *source, size_t len, char **why) {
+    const kg_repair_rule *r = find(i);
+    kg_syntax s;
+    kg_edits edits = {0};
+    char *changed = NULL;
+    *why = NULL;
+    if (!kg_syntax_parse(l, source, len, &s)) {
+        kg_not_repaired(why, "the source cannot be parsed");
+        return NULL;
+    }
+    if (ts_node_has_error(ts_tree_root_node(s.tree)))
+        kg_not_repaired(why, "the source has parts that are no %s", kg_language_name(l));
+    else if (r->make(&s, variant, &edits, why) == 0) {
+        changed = edits.n ? kg_edits_apply(&edits, source, len) : NULL;
+        if (!changed) kg_not_repaired(why, "nothing in the source to change");
+    }
+    kg_edits_free(&edits);
+    kg_syntax_free(&s);
+    return changed;
+}

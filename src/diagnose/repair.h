@@ -1,0 +1,46 @@
+// Repairs: edits of a source by its syntax. This room's own.
+#ifndef KG_DIAGNOSE_REPAIR_H
+#define KG_DIAGNOSE_REPAIR_H
+
+#include "diagnose/internal.h"
+
+typedef struct {
+    size_t from, to;  // bytes that go
+    char *text;       // what comes instead; owned
+    size_t order;     // of edits at one place
+} kg_edit;
+typedef struct {
+    kg_edit *items;
+    size_t n;
+} kg_edits;
+void kg_edit_replace(kg_edits *e, size_t from, size_t to, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+void kg_edit_node(kg_edits *e, TSNode n, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void kg_edits_free(kg_edits *e);
+// NULL: two edits overlap.
+char *kg_edits_apply(kg_edits *e, const char *source, size_t len);
+
+// A repair makes its edits, or says in *why (owned) what in this source it does not understand, and returns -1.
+typedef struct {
+    kg_repair_info info;
+    int (*make)(const kg_syntax *s, size_t variant, kg_edits *out, char **why);
+} kg_repair_rule;
+int kg_not_repaired(char **why, const char *fmt, ...) __attribute__((format(printf, 2, 3)));  // -1
+typedef struct {
+    const kg_repair_rule *rules;
+    size_t n;
+} kg_repair_table;
+extern const kg_repair_table kg_repairs_triton, kg_repairs_python, kg_repairs_native;
+
+// ---- helps ----------------------------------------------------------------------------------------------------------
+char *kg_node_text(const kg_syntax *s, TSNode n);  // owned by the caller
+bool kg_node_is(TSNode n, const char *type);
+bool kg_node_says(const kg_syntax *s, TSNode n, const char *text);
+TSNode kg_field_of(TSNode n, const char *field);     // a null node when there is none
+size_t kg_line_start(const kg_syntax *s, TSNode n);  // of the line on which it begins
+char *kg_indent_of(const kg_syntax *s, TSNode n);    // blanks before it on its line; owned
+// Matches of a query inside a node, at most `most`; the captures of each. Returns how many there are.
+size_t kg_matches(const kg_syntax *s, TSNode in, const char *query, kg_captures *out, size_t most);
+// The node inside `in` that first matches and is captured as @at; null when there is none.
+TSNode kg_first(const kg_syntax *s, TSNode in, const char *query);
+
+#endif
