@@ -19,6 +19,7 @@ const char *kg_language_name(kg_language l);  // "c", "cuda", "ptx", "cubin", "o
 // "cpu", "cuda", "opencl": the kind of device that runs it; NULL when any device does (plain Python).
 kg_language kg_language_parse(const char *name);  // KG_LANG_UNKNOWN when it is no such name
 const char *kg_language_device(kg_language l);
+bool kg_language_is_python(kg_language l);  // what the Python runner loads: Triton, TileLang, any callable
 
 typedef struct {
     char *path;    // as the user can find it: "dir/x.c", "list.jsonl:17", "-"

@@ -65,7 +65,7 @@ static int check_bytes(kg_candidate *c) {
     if (c->language == KG_LANG_UNKNOWN)
         return kg_fail(&c->problem, c->listed ? KG_ERR_CANDIDATE : KG_ERR_USAGE,
                        "%s: its language shows neither in the name nor in the content: say --lang "
-                       "c|cuda|ptx|triton|python, or \"language\" in the line of a list",
+                       "c|cuda|ptx|triton|tilelang|python, or \"language\" in the line of a list",
                        c->path);
     return 0;
 }

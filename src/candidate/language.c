@@ -7,12 +7,13 @@
 
 static const struct {
     const char *name, *device;
+    bool python;
 } languages[] = {
-    [KG_LANG_UNKNOWN] = {"unknown", NULL}, [KG_LANG_C] = {"c", "cpu"},
-    [KG_LANG_CUDA] = {"cuda", "cuda"},     [KG_LANG_PTX] = {"ptx", "cuda"},
-    [KG_LANG_CUBIN] = {"cubin", "cuda"},   [KG_LANG_OPENCL] = {"opencl", "opencl"},
-    [KG_LANG_TRITON] = {"triton", "cuda"}, [KG_LANG_TILELANG] = {"tilelang", "cuda"},
-    [KG_LANG_PYTHON] = {"python", NULL},
+    [KG_LANG_UNKNOWN] = {"unknown", NULL, false}, [KG_LANG_C] = {"c", "cpu", false},
+    [KG_LANG_CUDA] = {"cuda", "cuda", false},     [KG_LANG_PTX] = {"ptx", "cuda", false},
+    [KG_LANG_CUBIN] = {"cubin", "cuda", false},   [KG_LANG_OPENCL] = {"opencl", "opencl", false},
+    [KG_LANG_TRITON] = {"triton", "cuda", true},  [KG_LANG_TILELANG] = {"tilelang", "cuda", true},
+    [KG_LANG_PYTHON] = {"python", NULL, true},
 };
 
 static const struct {
@@ -25,6 +26,7 @@ static const struct {
 
 const char *kg_language_name(kg_language l) { return languages[l].name; }
 const char *kg_language_device(kg_language l) { return languages[l].device; }
+bool kg_language_is_python(kg_language l) { return languages[l].python; }
 
 kg_language kg_language_parse(const char *name) {
     for (size_t i = KG_LANG_C; i < sizeof languages / sizeof *languages; i++)

@@ -182,7 +182,7 @@ static int set_language(kg_options *o, const char *value, kg_error *err) {
 // What `task new` can write.
 static int set_skeleton(kg_options *o, const char *value, kg_error *err) {
     o->language = value;
-    return one_of("lang", value, (const char *const[]){"c", "cuda", "triton", "python", NULL}, err);
+    return one_of("lang", value, (const char *const[]){"c", "cuda", "triton", "tilelang", "python", NULL}, err);
 }
 
 // What is no list of results: a table to read, or JSON.
@@ -224,7 +224,7 @@ static const option table[] = {
     {"python", 0, "PROGRAM", "interpreter of Python candidates ($KGATE_PYTHON, else python3)", set_python, NULL},
     {"lang", 'l', "LANGUAGE", "what it is written in: c, cuda, ptx, cubin, triton, tilelang or python", set_language,
      NULL},
-    {"lang", 'l', "LANGUAGE", "what to write: c, cuda, triton or python", set_skeleton, "skeleton"},
+    {"lang", 'l', "LANGUAGE", "what to write: c, cuda, triton, tilelang or python", set_skeleton, "skeleton"},
     {"resume", 0, NULL, "go on with the last interrupted run of the same settings", set_resume, NULL},
     {"require", 0, "VERDICT", "efficient; slow or right: right and honest is enough (efficient)", set_require, NULL},
     {"verdict", 0, "VERDICT", "only results with this verdict", set_verdict, NULL},

@@ -18,7 +18,7 @@ static const char run_text[] =
     "\n"
     "A list is a .jsonl file, one JSON object a line: {\"task\", \"code\"} with \"language\", \"method\" and\n"
     "\"round\" where there are any, or KernelBench-X's {\"file\", \"predict\"}. LIST.jsonl:17 is its line 17.\n"
-    "A Python candidate needs an interpreter with torch, and Triton for a GPU: see --python.\n"
+    "A Python candidate needs an interpreter with torch, and Triton or TileLang for its kernels: see --python.\n"
     "\n"
     "  kgate run softmax.c                             verdict, time, distance from library and limit\n"
     "  kgate run --format jsonl -o out.jsonl kernels/  one JSON record a candidate\n"

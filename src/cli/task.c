@@ -14,7 +14,7 @@ static const char text[] =
     "  kgate task new softmax --lang c      writes softmax.c: it compiles, is right, and slow\n"
     "  kgate task new softmax --lang triton -o my.py\n"
     "\n"
-    "A kernel in PTX or TileLang can be judged, but there is none to start from.\n";
+    "A kernel in PTX can be judged, but there is none to start from.\n";
 
 static json_t *as_json(const kg_task *t) {
     char *label = kg_task_label(t);
@@ -93,7 +93,8 @@ static int write_new(const char *path, const char *source, bool force, kg_error 
 }
 
 static const char *extension(const char *language) {
-    static const char *const table[][2] = {{"c", "c"}, {"cuda", "cu"}, {"triton", "py"}, {"python", "py"}};
+    static const char *const table[][2] = {
+        {"c", "c"}, {"cuda", "cu"}, {"triton", "py"}, {"tilelang", "py"}, {"python", "py"}};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (!strcmp(language, table[i][0])) return table[i][1];
     return NULL;
@@ -113,7 +114,8 @@ static int new (const kg_options *o, const char *name, kg_error *err) {
     if (kg_option_given(o, "format"))
         return kg_fail(err, KG_ERR_USAGE, "--format %s: a new kernel is source: leave it out", o->format);
     if (!o->language)
-        return kg_fail(err, KG_ERR_USAGE, "task new %s: say which language: --lang c, cuda, triton or python", name);
+        return kg_fail(err, KG_ERR_USAGE, "task new %s: say which language: --lang c, cuda, triton, tilelang or python",
+                       name);
     if (o->output && kg_task_skeleton_check_path(o->language, o->output, err)) return -1;
     char *source = kg_task_skeleton(t, o->language, err);
     if (!source) return -1;
@@ -137,8 +139,8 @@ static int dispatch(const kg_options *o, kg_error *err) {
     if (!strcmp(what, "new") && names == 1) return new (o, o->args[1], err);
     bool listed = !strcmp(what, "list") && !names, shown = !strcmp(what, "show") && names == 1;
     if (!listed && !shown)
-        return kg_fail(err, KG_ERR_USAGE, "task %s: use: list, show NAME, or new NAME --lang c|cuda|triton|python",
-                       what);
+        return kg_fail(err, KG_ERR_USAGE,
+                       "task %s: use: list, show NAME, or new NAME --lang c|cuda|triton|tilelang|python", what);
     kg_options without_args = *o;  // names of tasks, not files
     without_args.n_args = 0;
     kg_output *out;
@@ -154,5 +156,6 @@ static int task(kg_options *o) {
     return dispatch(o, &err) ? kg_cli_error(&err) : 0;
 }
 
-const kg_command kg_task_command = {"task", "[list] | show NAME | new NAME --lang c|cuda|triton|python [-o FILE]", text,
-                                    "listing output skeleton force", task};
+const kg_command kg_task_command = {"task",
+                                    "[list] | show NAME | new NAME --lang c|cuda|triton|tilelang|python [-o FILE]",
+                                    text, "listing output skeleton force", task};

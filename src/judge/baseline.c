@@ -133,7 +133,7 @@ static int check_file(const kg_trial *t, const kg_candidate *c, kg_error *err) {
 }
 
 static int load_file(kg_trial *t, kg_baseline *b, const kg_candidate *c, kg_error *err) {
-    bool python = c->language == KG_LANG_TRITON || c->language == KG_LANG_TILELANG || c->language == KG_LANG_PYTHON;
+    const bool python = kg_language_is_python(c->language);
     kg_artifact a = {0};
     int rc = open_session(t, b, python, err) ||
              kg_build(c, &t->judge->info, kg_session_scratch(b->session), t->judge->o.timeout_s, &a, err) ||

@@ -133,10 +133,6 @@ uint64_t kg_trial_batch_seed(const kg_trial *t, const kg_case *c, uint64_t numbe
 
 // ---- the steps ---------------------------------------------------------------------------------------
 
-static bool is_python(const kg_candidate *c) {
-    return c->language == KG_LANG_TRITON || c->language == KG_LANG_TILELANG || c->language == KG_LANG_PYTHON;
-}
-
 // A fault of the candidate becomes the reason it is broken; anything else is the judge's own failure.
 static int theirs_or_ours(kg_trial *t, const char *step, kg_error *why, kg_error *err) {
     bool theirs = why->code == KG_ERR_CANDIDATE || why->code == KG_ERR_TIMEOUT || why->code == KG_ERR_DIED;
@@ -238,7 +234,9 @@ static int start(kg_trial *t, kg_error *err) {
                              .seed = t->seed,
                              .secret = t->secret};
     kg_steps_to(&t->steps, KG_STEP_START);
-    if (kg_session_open(t->judge->launcher, t->judge->device, is_python(c), &so, &t->session, err)) return -1;
+    if (kg_session_open(t->judge->launcher, t->judge->device, kg_language_is_python(c->language), &so, &t->session,
+                        err))
+        return -1;
     forget_start(t);
     t->sandbox = kg_strdup(kg_session_sandbox(t->session));
     t->judge->apart = strstr(t->sandbox, "\"landlock\"") || strstr(t->sandbox, "\"mountns\"");

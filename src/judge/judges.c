@@ -114,10 +114,15 @@ static bool has_torch(kg_launcher *l, kg_error *err) {
     return has;
 }
 
+// TileLang is imported for its own candidates alone: it costs the others a second.
+static bool has_packages(kg_launcher *launcher, kg_language l, kg_error *err) {
+    if (!kg_language_is_python(l)) return true;
+    return has_torch(launcher, err) && (l != KG_LANG_TILELANG || !kg_launcher_import(launcher, "tilelang", err));
+}
+
 bool kg_judges_can(kg_judges *j, kg_language l, kg_error *err) {
     bench *b = bench_for(j, l, err);
-    bool python = l == KG_LANG_TRITON || l == KG_LANG_TILELANG || l == KG_LANG_PYTHON;
-    return b && (!python || has_torch(b->launcher, err));
+    return b && has_packages(b->launcher, l, err);
 }
 
 static bool known_ceilings(void *ctx, kg_ceilings *out) {
@@ -149,7 +154,9 @@ int kg_judges_candidate(kg_judges *j, const kg_candidate *c, json_t **record, kg
         return 0;
     }
     bench *b = bench_for(j, c->language, err);
-    if (!b || (!b->judge && open_judge(j, b, err)) || kg_judge_candidate(b->judge, c, record, err)) return -1;
+    if (!b || !has_packages(b->launcher, c->language, err) || (!b->judge && open_judge(j, b, err)) ||
+        kg_judge_candidate(b->judge, c, record, err))
+        return -1;
     bool raised;
     const kg_ceilings *ceilings = kg_judge_ceilings(b->judge, &raised);
     if (ceilings && raised && !b->raised && j->o.store) kg_ceilings_keep(b->device, j->o.store, ceilings);

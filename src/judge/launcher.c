@@ -24,6 +24,7 @@ struct kg_launcher {
     int zygote, zygote_pid;  // socket and process of the Python parent; -1 and 0 until the first Python runner
     int zygote_log;          // what the interpreter says on stderr
     char *info;              // its versions, JSON text
+    char *imported;          // what it has imported on request; NULL
 };
 
 static const char *first_of(const char *a, const char *b, const char *c) { return a && *a ? a : b && *b ? b : c; }
@@ -113,6 +114,8 @@ static void stop_zygote(kg_launcher *l) {
     if (l->zygote_log >= 0) close(l->zygote_log);
     l->zygote = l->zygote_log = -1;
     l->zygote_pid = 0;
+    free(l->imported);
+    l->imported = NULL;
 }
 
 // Asks the Python parent; *answer is owned by the caller.
@@ -167,6 +170,23 @@ static int open_zygote(kg_launcher *l, kg_error *err) {
 }
 
 const char *kg_launcher_python_info(kg_launcher *l, kg_error *err) { return open_zygote(l, err) ? NULL : l->info; }
+
+int kg_launcher_import(kg_launcher *l, const char *package, kg_error *err) {
+    if (open_zygote(l, err)) return -1;
+    if (l->imported && !strcmp(l->imported, package)) return 0;
+    json_t *answer = NULL;
+    kg_error why = {0};
+    if (ask(l, json_pack("{s:s, s:s}", "op", "import", "name", package), -1, l->start_timeout_s, &answer, &why)) {
+        kg_fail(err, KG_ERR_CANNOT, "%s", why.text);
+        if (why.code != KG_ERR_CANNOT) stop_zygote(l);
+        kg_error_clear(&why);
+        return -1;
+    }
+    json_decref(answer);
+    free(l->imported);
+    l->imported = kg_strdup(package);
+    return 0;
+}
 
 static int spawn_python(kg_launcher *l, const char *scratch, int theirs, int *pid, kg_error *err) {
     if (open_zygote(l, err)) return -1;

@@ -22,6 +22,8 @@ int kg_launcher_spawn(kg_launcher *l, bool python, const char *scratch, int *soc
 const char *kg_launcher_named_python(const kg_launcher *l);
 // What the Python side has: JSON text {"python","torch","triton","error"}; owned by the launcher.
 const char *kg_launcher_python_info(kg_launcher *l, kg_error *err);
+// Has the Python parent import a package (TileLang) before it forks more runners; once is enough.
+int kg_launcher_import(kg_launcher *l, const char *package, kg_error *err);
 // Kills and reaps a runner; returns a short text on how it ended ("killed by SIGSEGV"), owned by the caller.
 char *kg_launcher_reap(kg_launcher *l, int pid, bool kill_first);
 

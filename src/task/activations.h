@@ -38,7 +38,7 @@ void kg_work_one_special(const kg_task *t, const kg_case *c, kg_work *w);  // on
 #define KG_RELU_OPERATION                                                                                           \
     .category = "Activation", .params = kg_params_input_inplace, .outputs = kg_outputs_out, .lowest = KG_PREC_FP32, \
     .infer = kg_infer_same, .oracle = kg_relu_oracle, .work = kg_work_one_op, .torch_baseline = "F.relu",           \
-    .cpu_baseline = "onednn", .triton_expr = "tl.where(x > 0, x, tl.where(x == x, 0.0, x))",                        \
+    .cpu_baseline = "onednn", .triton_expr = "tl.where(x < 0, 0.0, x)",                                             \
     .c_body =                                                                                                       \
         "const double x = kg_get(input, i);\n"                                                                      \
         "kg_put(out, i, x > 0 || x != x ? x : 0.0);\n"

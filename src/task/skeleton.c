@@ -181,7 +181,8 @@ static void cuda_skeleton(kg_text *out, const kg_task *t, const char *entry) {
 }
 
 int kg_task_skeleton_check_path(const char *language, const char *path, kg_error *err) {
-    static const char *const own[][2] = {{"c", ".c"}, {"cuda", ".cu"}, {"triton", ".py"}, {"python", ".py"}};
+    static const char *const own[][2] = {
+        {"c", ".c"}, {"cuda", ".cu"}, {"triton", ".py"}, {"tilelang", ".py"}, {"python", ".py"}};
     static const char *const known[] = {".c", ".cu", ".py", ".cl", ".ptx", ".cubin", ".jsonl"};
     const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.'), *right = NULL;
     bool other = false;
@@ -203,7 +204,10 @@ char *kg_task_skeleton(const kg_task *t, const char *language, kg_error *err) {
     else if (cuda) cuda_skeleton(&out, t, entry);
     else if (strcmp(language, "python") == 0) kg_python_skeleton(&out, t, err);
     else if (strcmp(language, "triton") == 0) kg_triton_skeleton(&out, t, err);
-    else kg_fail(err, KG_ERR_USAGE, "no skeleton for language \"%s\": use c, cuda, triton or python", language);
+    else if (strcmp(language, "tilelang") == 0) kg_tilelang_skeleton(&out, t, err);
+    else
+        kg_fail(err, KG_ERR_USAGE, "no skeleton for language \"%s\": use c, cuda, triton, tilelang or python",
+                language);
     free(entry);
     return out.data;
 }

@@ -6,5 +6,6 @@
 
 int kg_python_skeleton(kg_text *out, const kg_task *t, kg_error *err);
 int kg_triton_skeleton(kg_text *out, const kg_task *t, kg_error *err);
+int kg_tilelang_skeleton(kg_text *out, const kg_task *t, kg_error *err);
 
 #endif

@@ -1,5 +1,5 @@
 // A kernel to start from, in Python: the library's own function under the task's signature, or for functions of one
-// element a small Triton kernel. Which of the two it is, its head says.
+// element a small Triton or TileLang kernel. Which of the two it is, its head says.
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,6 +79,20 @@ static bool has_param(const kg_task *t, const char *name) {
     return false;
 }
 
+// The callable: `launch` fills `result` from x, both contiguous.
+static void add_result(kg_text *out, const kg_task *t, const char *launch) {
+    add_def(out, t);
+    kg_text_add(out, "    x = input.contiguous()\n");
+    kg_text_add(out,
+                t->infer == kg_infer_same
+                    ? "    result = torch.empty_like(x)\n"
+                    : "    result = torch.empty_like(x, dtype=x.dtype if x.is_floating_point() else torch.float32)\n");
+    kg_text_add(out, "    if x.numel():\n        %s\n", launch);
+    if (has_param(t, "inplace")) kg_text_add(out, "    if inplace:\n        return input.copy_(result)\n");
+    if (has_param(t, "out")) kg_text_add(out, "    if out is not None:\n        return out.copy_(result)\n");
+    kg_text_add(out, "    return result\n");
+}
+
 static void triton_elementwise(kg_text *out, const kg_task *t) {
     add_head(out, t, "A start: a Triton kernel, right, and slow where the input is not contiguous.");
     kg_text_add(out, "import torch\nimport triton\nimport triton.language as tl\n%s\n\n",
@@ -92,30 +106,74 @@ static void triton_elementwise(kg_text *out, const kg_task *t) {
                 "        x = x.to(tl.float32)\n"
                 "    tl.store(out_ptr + at, (%s).to(out_ptr.dtype.element_ty), mask=at < n)\n\n\n",
                 t->triton_expr);
-    add_def(out, t);
-    kg_text_add(out, "    x = input.contiguous()\n");
-    kg_text_add(out,
-                t->infer == kg_infer_same
-                    ? "    result = torch.empty_like(x)\n"
-                    : "    result = torch.empty_like(x, dtype=x.dtype if x.is_floating_point() else torch.float32)\n");
-    kg_text_add(out,
-                "    if x.numel():\n"
-                "        _kernel[(triton.cdiv(x.numel(), 256),)](x, result, x.numel(), BLOCK=256)\n");
-    if (has_param(t, "inplace")) kg_text_add(out, "    if inplace:\n        return input.copy_(result)\n");
-    if (has_param(t, "out")) kg_text_add(out, "    if out is not None:\n        return out.copy_(result)\n");
-    kg_text_add(out, "    return result\n");
+    add_result(out, t, "_kernel[(triton.cdiv(x.numel(), 256),)](x, result, x.numel(), BLOCK=256)");
 }
 
+// The expression in TileLang's names: T.exp for tl.exp, T.if_then_else for tl.where.
+static void add_tilelang_expr(kg_text *out, const char *expr) {
+    static const char *const names[][2] = {
+        {"tl.where(", "T.if_then_else("}, {"tl.", "T."}, {"libdevice.", "T."}, {"", NULL}};
+    while (*expr) {
+        size_t i = 0;
+        while (strncmp(expr, names[i][0], strlen(names[i][0])) != 0) i++;
+        if (names[i][1]) kg_text_add(out, "%s", names[i][1]);
+        else kg_text_add_bytes(out, expr, 1);
+        expr += names[i][1] ? strlen(names[i][0]) : 1;
+    }
+}
+
+// One element a thread, bounds checked for each: that keeps TileLang from moving several at once.
+static void tilelang_elementwise(kg_text *out, const kg_task *t) {
+    add_head(out, t, "A start: a TileLang kernel, right, and slow: one element a thread.");
+    kg_text_add(out,
+                "import functools\n\n"
+                "import tilelang\n"
+                "import tilelang.language as T\n"
+                "import torch\n\n\n"
+                "@functools.cache\n"
+                "def _kernel(dtype, result):\n"
+                "    # n is symbolic: one compilation serves every size.\n"
+                "    n = T.dynamic(\"n\")\n"
+                "    wide = \"float64\" if dtype == \"float64\" else \"float32\"\n\n"
+                "    @T.prim_func\n"
+                "    def main(X: T.Tensor((n,), dtype), Y: T.Tensor((n,), result)):\n"
+                "        with T.Kernel(T.ceildiv(n, 256), threads=256) as block:\n"
+                "            for i in T.Parallel(256):\n"
+                "                if block * 256 + i < n:\n"
+                "                    x = T.cast(X[block * 256 + i], wide)\n"
+                "                    Y[block * 256 + i] = T.cast(");
+    add_tilelang_expr(out, t->triton_expr);
+    kg_text_add(out,
+                ", result)\n\n"
+                "    return tilelang.compile(main)\n\n\n"
+                "def _name(dtype):\n"
+                "    return str(dtype).removeprefix(\"torch.\")\n\n\n");
+    add_result(out, t, "_kernel(_name(x.dtype), _name(result.dtype))(x.view(-1), result.view(-1))");
+}
+
+// Not one element from one element: the plain form, to be replaced piece by piece.
 int kg_triton_skeleton(kg_text *out, const kg_task *t, kg_error *err) {
     if (t->triton_expr) {
         triton_elementwise(out, t);
         return 0;
     }
-    // Not one element from one element: the plain form, to be replaced piece by piece.
     return plain_torch(
         out, t,
         "A start, and no Triton kernel yet: a Python callable on PyTorch. Replace the library's call by a "
         "Triton\n# kernel (`import triton`, `import triton.language as tl`); until then kgate calls its "
+        "language python.",
+        err);
+}
+
+int kg_tilelang_skeleton(kg_text *out, const kg_task *t, kg_error *err) {
+    if (t->triton_expr) {
+        tilelang_elementwise(out, t);
+        return 0;
+    }
+    return plain_torch(
+        out, t,
+        "A start, and no TileLang kernel yet: a Python callable on PyTorch. Replace the library's call by a "
+        "TileLang\n# kernel (`import tilelang`, `import tilelang.language as T`); until then kgate calls its "
         "language python.",
         err);
 }

@@ -264,7 +264,8 @@ struct kg_task {
     const char *c_items;  // expression; NULL: kg_elements() of the first output
     const char *c_body;   // statements; `return;` ends the item
     // Elementwise functions of one float tensor "input": a Triton expression in x (float32, or float64 for float64
-    // inputs) with tl and libdevice in scope, for the Triton skeleton. NULL: that skeleton is plain torch.
+    // inputs) with tl and libdevice in scope, for the Triton skeleton and, in TileLang's names, for TileLang's. No
+    // `x == x`: TileLang takes it for true. NULL: those skeletons are plain torch.
     const char *triton_expr;
 };
 

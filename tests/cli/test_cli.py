@@ -405,13 +405,13 @@ class Tasks(Cli):
     def test_new_names_only_languages_it_can_write(self):
         text = self.kgate("task", "--help").stdout
         named = re.search(r"--lang LANGUAGE +what to write: ([a-z, ]+)", text).group(1).replace(" or ", ", ").split(", ")
-        self.assertEqual(named, ["c", "cuda", "triton", "python"])
+        self.assertEqual(named, ["c", "cuda", "triton", "tilelang", "python"])
         for language in named:
             self.kgate("task", "new", "relu", "--lang", language, "-o", "new." + {"c": "c", "cuda": "cu"}.get(language, "py"), "--force")
-        for language in ("opencl", "tilelang", "ptx", "cubin"):
-            self.refused("task", "new", "relu", "--lang", language, says="use c, cuda, triton or python")
-            self.assertNotIn(language, text.replace("PTX or TileLang can be judged", ""))
-        self.refused("task", "new", "relu", says="--lang c, cuda, triton or python")
+        for language in ("opencl", "ptx", "cubin"):
+            self.refused("task", "new", "relu", "--lang", language, says="use c, cuda, triton, tilelang or python")
+            self.assertNotIn(language, text.replace("PTX can be judged", ""))
+        self.refused("task", "new", "relu", says="--lang c, cuda, triton, tilelang or python")
 
     def test_names_stand_whole_in_the_list(self):
         names = [t["task"] for t in json.loads(self.kgate("task", "list", "-f", "json").stdout)]

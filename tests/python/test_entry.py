@@ -104,6 +104,14 @@ class Errors(Files):
                   "raise E('at 2:4:\\n  y = x.foo\\n  ^\\nno attribute foo')\n")
         self.assertEqual(self.line(source), "E: no attribute foo (line 5 of it's a kernel.py)")
 
+    def test_cuda_code_that_does_not_compile(self):
+        # TileLang's nvcc error: the whole source, then what the compiler said.
+        source = ("def k():\n    raise RuntimeError('#include <x.h>\\nint k;\\n\\nCompilation error:\\n'\n"
+                  "        'k.cu(2): warning: unused\\nk.cu(7): error: no such name\\nCommand: nvcc\\n')\n"
+                  "k()\n")
+        self.assertEqual(self.line(source), "RuntimeError: the CUDA code does not compile: k.cu(7): error: "
+                                            "no such name (line 2 of it's a kernel.py)")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -1,5 +1,6 @@
 """Real torch callables through the real runner library, on the CPU: what they get, what they may
 return, what their authors are told. Needs torch, and KGATE_RUNNER_LIB=.../libkgate-runner.so."""
+import importlib.util
 import os
 import struct
 import unittest
@@ -17,6 +18,20 @@ LIBRARY = os.environ.get("KGATE_RUNNER_LIB", "")
 ROW = [-2.0, -1.0, 0.5, 3.0]
 UNARY = {"args": [argument("input", tensor=tensor("float32", [4]))],
          "outs": [tensor("float32", [4], 512, "out")]}
+COMPILES = """import tilelang, torch
+import tilelang.language as T
+from tvm.target import Target
+
+def f(input):
+    @T.prim_func
+    def main(X: T.Tensor((4,), "float32"), Y: T.Tensor((4,), "float32")):
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(4):
+                Y[i] = X[i] * 2
+    with Target({"kind": "cuda", "arch": "sm_90"}):
+        tilelang.compile(main)
+    return torch.zeros(4)
+"""
 
 
 @unittest.skipUnless(HAVE_TORCH and LIBRARY, "needs torch and KGATE_RUNNER_LIB")
@@ -125,6 +140,19 @@ class Loader(unittest.TestCase):
 
     def test_triton_needs_a_gpu_or_the_interpreter(self):
         self.assertIn("interpreter", self.run_source("return input", language="triton"))
+
+    def test_tilelang_needs_a_gpu(self):
+        self.assertIn("run on a GPU", self.run_source("return input", language="tilelang"))
+
+    @unittest.skipUnless(importlib.util.find_spec("tilelang"), "needs tilelang")
+    def test_tilelang_compiles_in_the_sandbox_with_a_cache_of_its_own(self):
+        # For a GPU that is not here: nvcc runs, and what it makes stays in the candidate's scratch.
+        self.assertTrue(self.parent.ask({"op": "import", "name": "tilelang"})["version"])
+        self.assertIsNone(self.runner.run(COMPILES, "f", UNARY))
+        self.assertEqual(self.floats(512), [0.0, 0.0, 0.0, 0.0])
+        found = [f for _, _, files in os.walk(os.path.join(self.runner.scratch, "tilelang"))
+                 for f in files]
+        self.assertIn("kernel.cubin", found)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
 """The warm parent answers every packet, whatever is in it, and tells how a child ended."""
+import importlib.util
 import json
 import os
 import socket
@@ -50,10 +51,19 @@ class Zygote(unittest.TestCase):
             self.assertIn("pip install torch", info["error"])
             self.assertNotIn("\n", info["error"])
 
+    def test_tilelang_on_request(self):
+        answer = self.ask({"op": "import", "name": "tilelang"})
+        if HAVE_TORCH and importlib.util.find_spec("tilelang"):
+            self.assertTrue(answer["version"])
+        else:
+            self.assertIn("pip install", answer["error"])
+            self.assertNotIn("\n", answer["error"])
+
     def test_bad_packets(self):
         for packet in (b"\xff\x00", b"{", b"[1]", b"{}", b"7", {"op": "spawn"}, {"op": "reap"},
                        {"op": "spawn", "scratch": 5}, {"op": "spawn", "scratch": "/nonexistent"},
-                       {"op": "reap", "pid": []}, {"op": ["info"]}, b"[" * 100000):
+                       {"op": "reap", "pid": []}, {"op": ["info"]}, b"[" * 100000,
+                       {"op": "import"}, {"op": "import", "name": "os"}):
             answer = self.ask(packet)
             self.assertFalse(answer["ok"], repr(packet)[:40])
             self.assertNotIn("\n", answer["error"])

@@ -12,20 +12,20 @@
 #include "candidate/candidate.h"
 #include "task/task.h"
 
-static void a_triton_skeleton_without_a_kernel_says_so(void **state) {
-    (void)state;
+static void a_skeleton_without_a_kernel_says_so(const char *language, kg_language with, const char *mark,
+                                                const char *none) {
     size_t kernels = 0, plain = 0;
     for (size_t i = 0; i < kg_task_count(); i++) {
         const kg_task *t = kg_task_at(i);
-        char *text = kg_task_skeleton(t, "triton", NULL);
+        char *text = kg_task_skeleton(t, language, NULL);
         if (!text) continue;
-        bool kernel = strstr(text, "@triton.jit") != NULL, says_none = strstr(text, "no Triton kernel yet") != NULL;
+        bool kernel = strstr(text, mark) != NULL, says_none = strstr(text, none) != NULL;
         if (kernel == says_none) fail_msg("%s:\n%s", t->name, text);
         kernels += kernel;
         plain += says_none;
         kg_candidate c;
         kg_candidate_from_text("x.py", NULL, KG_LANG_UNKNOWN, text, &c);
-        assert_int_equal(c.language, kernel ? KG_LANG_TRITON : KG_LANG_PYTHON);
+        assert_int_equal(c.language, kernel ? with : KG_LANG_PYTHON);
         char *label = kg_task_label(t);
         assert_string_equal(c.task, label);
         free(label);
@@ -34,6 +34,19 @@ static void a_triton_skeleton_without_a_kernel_says_so(void **state) {
     }
     assert_in_range(kernels, 8, 1000);
     assert_in_range(plain, 8, 1000);
+}
+
+static void triton_skeletons(void **state) {
+    (void)state;
+    a_skeleton_without_a_kernel_says_so("triton", KG_LANG_TRITON, "@triton.jit", "no Triton kernel yet");
+}
+
+static void tilelang_skeletons(void **state) {
+    (void)state;
+    a_skeleton_without_a_kernel_says_so("tilelang", KG_LANG_TILELANG, "@T.prim_func", "no TileLang kernel yet");
+    char *text = kg_task_skeleton(kg_task_find("fused_relu_sqrt"), "tilelang", NULL);
+    assert_non_null(strstr(text, "T.cast(T.sqrt(T.if_then_else(x < 0, 0.0, x)), result)"));
+    free(text);
 }
 
 static void expect_path(const char *language, const char *path, bool fits) {
@@ -54,6 +67,7 @@ static void a_name_of_another_language_is_refused(void **state) {
     expect_path("c", "x.c", true);
     expect_path("cuda", "x.CU", true);
     expect_path("triton", "x.py", true);
+    expect_path("tilelang", "x.cu", false);
     expect_path("python", "-", true);
     expect_path("c", "softmax.v2", true);
     expect_path("c", "a.py/softmax", true);
@@ -61,7 +75,8 @@ static void a_name_of_another_language_is_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_triton_skeleton_without_a_kernel_says_so),
+        cmocka_unit_test(triton_skeletons),
+        cmocka_unit_test(tilelang_skeletons),
         cmocka_unit_test(a_name_of_another_language_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -153,8 +153,8 @@ static void every_task_says_what_it_is(void **state) {
         assert_true(t->oracle || t->held);
         assert_true(!t->held == !t->holds);
         assert_non_null(strstr(t->signature, "("));
-        static const char *const languages[] = {"c", "cuda", "python", "triton"};
-        for (int l = 0; l < 4; l++) {
+        static const char *const languages[] = {"c", "cuda", "python", "triton", "tilelang"};
+        for (size_t l = 0; l < sizeof languages / sizeof *languages; l++) {
             if (l >= 2 && !t->torch_baseline) continue;
             char *s = kg_task_skeleton(t, languages[l], NULL);
             if (!s) fail_msg("%s has no skeleton in %s", t->name, languages[l]);

@@ -48,6 +48,17 @@ def kernel_error(error, path):
     return (lines[-1] if lines else "does not compile"), line_of_text(path, source, node.lineno)
 
 
+def compiler_error(error, path):
+    """(message, line) of nvcc's refusal of what TileLang wrote: the exception's text is the whole
+    CUDA source, and after it what nvcc said. The line is the candidate's, where it compiles."""
+    _, marker, said = str(error).partition("\nCompilation error:\n")
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    if not marker or not lines:
+        return None
+    wrong = [line for line in lines if "error" in line.lower()]
+    return "the CUDA code does not compile: " + (wrong or lines)[0], line_in_file(error, path)
+
+
 def advice(error):
     if isinstance(error, ModuleNotFoundError):
         return ": install it for this Python, or do without it"
@@ -56,7 +67,8 @@ def advice(error):
 
 def one_line(error, path):
     """For example: ValueError: bad dim 7 (line 12 of softmax.py)."""
-    found = kernel_error(error, path) or kernel_error(error.__cause__, path)
+    found = (kernel_error(error, path) or kernel_error(error.__cause__, path)
+             or compiler_error(error, path))
     message, line = found or (first_sentence(str(error)), line_in_file(error, path))
     if isinstance(error, SyntaxError):
         message = error.msg

@@ -39,6 +39,14 @@ def cuda_ordinal(kind):
     return torch.cuda.current_device()
 
 
+def refuse_on_cpu(kind, language, interpret):
+    if kind == "cpu" and language == "tilelang":
+        raise CannotRun("TileLang kernels run on a GPU, and there is none here")
+    if kind == "cpu" and language == "triton" and not interpret:
+        raise CannotRun("Triton kernels run on a GPU; on the CPU only Triton's interpreter can "
+                        "check them")
+
+
 class FunctionCall:
     """One slot of a function task."""
 
@@ -147,6 +155,7 @@ class Loaders:
         candidate, baseline = abi.Load(self.load_candidate), abi.Load(self.load_baseline)
         self.structs = [abi.Loader(b"python", candidate, *shared),
                         abi.Loader(b"triton", candidate, *shared),
+                        abi.Loader(b"tilelang", candidate, *shared),
                         abi.Loader(b"torch", baseline, *shared)]
         pointers = [C.pointer(s) for s in self.structs]
         self.array = (C.POINTER(abi.Loader) * (len(pointers) + 1))(*pointers)
@@ -166,9 +175,7 @@ class Loaders:
         r = request.contents
         try:
             kind = abi.text(r.rt.contents.ops.contents.kind, "cpu") if r.rt else "cpu"
-            if kind == "cpu" and abi.text(r.language) == "triton" and not self.interpret:
-                raise CannotRun("Triton kernels run on a GPU; on the CPU only Triton's interpreter "
-                                "can check them")
+            refuse_on_cpu(kind, abi.text(r.language), self.interpret)
             session = opener(r, cuda_ordinal(kind))
             self.serial += 1
             self.sessions[self.serial] = session

@@ -1,4 +1,5 @@
-"""The warm parent of Python runners: imports torch and Triton once, then forks a runner on request.
+"""The warm parent of Python runners: imports torch and Triton once (and TileLang when asked), then
+forks a runner on request.
 
     PYTHON zygote.py --lib /path/libkgate-runner.so --control-fd 3 [--interpret]
 
@@ -6,6 +7,8 @@ Importing takes seconds, a fork milliseconds. CUDA is never started in here, so 
 context of its own. The control socket is SOCK_SEQPACKET, one JSON object a packet:
 
     {"op":"info"}                   {"ok":true,"python","torch","triton","interpret","error"}
+    {"op":"import","name":"tilelang"}
+                                    {"ok":true,"version":"0.1.15"}: children have it from now on
     {"op":"spawn","scratch":DIR}    one descriptor attached, the runner's end of its socket
                                     {"ok":true,"pid":N}
     {"op":"reap","pid":N,"kill":B}  how that child ended, killed first when B:
@@ -18,8 +21,11 @@ DIR/output.log, at most 64 KiB. --interpret: Triton's interpreter, for a machine
 """
 import argparse
 import array
+import contextlib
 import ctypes
 import gc
+import glob
+import importlib
 import json
 import os
 import platform
@@ -40,6 +46,7 @@ PR_SET_PDEATHSIG = 1
 # candidate leaves behind must never be what another one runs.
 FOLDERS = {"HOME": "home", "TMPDIR": "tmp", "XDG_CACHE_HOME": "home/.cache",
            "TRITON_HOME": "triton", "TRITON_CACHE_DIR": "triton/cache",
+           "TILELANG_CACHE_DIR": "tilelang", "TVM_FFI_CACHE_DIR": "tvm",
            "TORCHINDUCTOR_CACHE_DIR": "inductor", "CUDA_CACHE_PATH": "cuda",
            "TORCH_EXTENSIONS_DIR": "extensions"}
 
@@ -57,6 +64,43 @@ def import_libraries():
     if info["torch"]:
         import runner  # noqa: F401  pylint: disable=unused-import,import-outside-toplevel
     return info
+
+
+# What candidates of one language alone import: the others need not wait for it.
+ON_REQUEST = ("tilelang",)
+
+
+def sees_gpu():
+    """By its device nodes: asking the driver would start it."""
+    import torch  # pylint: disable=import-outside-toplevel
+    return bool(torch.version.cuda and (glob.glob("/dev/nvidia[0-9]*") or glob.glob("/dev/dxg")))
+
+
+@contextlib.contextmanager
+def driver_at_rest():
+    """TileLang asks torch.cuda.is_available() while it is imported. That starts the CUDA driver, and
+    no process forked after that could."""
+    import torch  # pylint: disable=import-outside-toplevel
+    real, torch.cuda.is_available = torch.cuda.is_available, sees_gpu
+    try:
+        yield
+    finally:
+        torch.cuda.is_available = real
+
+
+def import_on_request(name):
+    """The version of a package that children are to have."""
+    if name not in ON_REQUEST:
+        raise ValueError("no package %r to import: known are %s" % (name, ", ".join(ON_REQUEST)))
+    try:
+        with driver_at_rest():
+            version = str(importlib.import_module(name).__version__)
+    except Exception as e:  # pylint: disable=broad-except
+        raise ValueError("%s cannot import %s (%s): pip install %s there, or name another "
+                         "interpreter with --python" % (sys.executable, name, first(e), name))
+    gc.collect()
+    gc.freeze()
+    return version
 
 
 def first(error):
@@ -245,6 +289,8 @@ class Zygote:
             op = request.get("op")
             if op == "info":
                 return dict(self.info, ok=True)
+            if op == "import":
+                return {"ok": True, "version": import_on_request(request.get("name"))}
             if op == "spawn":
                 return self.spawn(request, fds)
             if op == "reap":

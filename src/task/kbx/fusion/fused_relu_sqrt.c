@@ -57,5 +57,5 @@ const kg_task kg_task_kbx_fused_relu_sqrt = {
     .c_body =
         "const double x = kg_get(input, i);\n"
         "kg_put(out, i, sqrt(x > 0 || x != x ? x : 0.0));\n",
-    .triton_expr = "tl.sqrt(tl.where(x > 0, x, tl.where(x == x, 0.0, x)))",
+    .triton_expr = "tl.sqrt(tl.where(x < 0, 0.0, x))",
 };
