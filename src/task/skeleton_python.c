@@ -102,8 +102,7 @@ static void triton_elementwise(kg_text *out, const kg_task *t) {
                 "def _kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):\n"
                 "    at = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)\n"
                 "    x = tl.load(x_ptr + at, mask=at < n)\n"
-                "    if x.dtype != tl.float64:\n"
-                "        x = x.to(tl.float32)\n"
+                "    x = x.to(tl.float32 if x.dtype in (tl.float16, tl.bfloat16, tl.float32) else tl.float64)\n"
                 "    tl.store(out_ptr + at, (%s).to(out_ptr.dtype.element_ty), mask=at < n)\n\n\n",
                 t->triton_expr);
     add_result(out, t, "_kernel[(triton.cdiv(x.numel(), 256),)](x, result, x.numel(), BLOCK=256)");
@@ -134,7 +133,7 @@ static void tilelang_elementwise(kg_text *out, const kg_task *t) {
                 "def _kernel(dtype, result):\n"
                 "    # n is symbolic: one compilation serves every size.\n"
                 "    n = T.dynamic(\"n\")\n"
-                "    wide = \"float64\" if dtype == \"float64\" else \"float32\"\n\n"
+                "    wide = \"float32\" if dtype in (\"float16\", \"bfloat16\", \"float32\") else \"float64\"\n\n"
                 "    @T.prim_func\n"
                 "    def main(X: T.Tensor((n,), dtype), Y: T.Tensor((n,), result)):\n"
                 "        with T.Kernel(T.ceildiv(n, 256), threads=256) as block:\n"
