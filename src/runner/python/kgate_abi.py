@@ -148,3 +148,7 @@ class CaseSpec:
         return cls([ArgSpec.read(c.args[k]) for k in range(c.n_args)],
                    [TensorSpec.read(c.outs[k]) for k in range(c.n_outs)],
                    c.slots, bool(c.alias_first_out))
+
+    def holds(self, dtype):
+        tensors = [a.tensor for a in self.args if a.tensor is not None] + self.outs
+        return any(t.dtype == dtype for t in tensors)

@@ -17,6 +17,7 @@ import kgate_results
 import kgate_tensors
 import kgate_values
 
+interpreter_fault = None  # why Triton's interpreter may not be asked a bfloat16 case; the zygote knows
 EXACT_TYPES = (torch.Tensor, torch.nn.Parameter)
 
 
@@ -90,12 +91,15 @@ class Session:
         self.name, self.path, self.fresh, self.ordinal = name, path, fresh, ordinal
         self.device = "cpu" if ordinal is None else "cuda:%d" % ordinal
         self.case, self.calls, self.outs, self.results = None, [], [], []
+        self.interpreted = False
 
     def tensor(self, spec, slot):
         address = spec.address + slot * spec.slot_stride if spec.address else 0
         return kgate_tensors.wrap(spec, address, self.ordinal)
 
     def prepare(self, case):
+        if self.interpreted and interpreter_fault and case.holds("bfloat16"):
+            raise CannotRun(interpreter_fault)
         self.calls, self.outs, self.results = [], [], [None] * case.slots
         self.case = case
         if self.ordinal is not None:
@@ -177,6 +181,7 @@ class Loaders:
             kind = abi.text(r.rt.contents.ops.contents.kind, "cpu") if r.rt else "cpu"
             refuse_on_cpu(kind, abi.text(r.language), self.interpret)
             session = opener(r, cuda_ordinal(kind))
+            session.interpreted = self.interpret and abi.text(r.language) == "triton"
             self.serial += 1
             self.sessions[self.serial] = session
             self_out[0] = self.serial

@@ -358,6 +358,9 @@ def main():
     if args.interpret:
         os.environ["TRITON_INTERPRET"] = "1"  # Triton reads it when it is imported
     info = dict(import_libraries(), interpret=args.interpret)
+    if args.interpret and info["triton"]:
+        import kgate_interpreter  # pylint: disable=import-outside-toplevel
+        sys.modules["runner"].interpreter_fault = kgate_interpreter.mend()
     gc.collect()
     gc.freeze()  # keeps the children from copying pages only to count references
     Zygote(args, info).serve()
