@@ -43,6 +43,8 @@ def points(x_ptr, y_ptr, out_ptr, n, KIND: tl.constexpr, BLOCK: tl.constexpr):
         z = -x
     elif KIND == "maximum":
         z = tl.maximum(x, y)
+    elif KIND == "either":
+        z = tl.where((x > y) | (x != x), x, y)
     elif KIND == "wide":
         z = x.to(tl.float32) * 1.00390625
     else:
@@ -76,7 +78,8 @@ other = every[torch.randperm(65536, generator=torch.Generator().manual_seed(1))]
 expected = {"relu": torch.where(every < 0, torch.zeros_like(every), every), "add": every + other,
             "mul": every * other, "negate": -every, "copy": every,
             "maximum": torch.where(every.isnan(), other, torch.where(
-                other.isnan(), every, torch.maximum(every, other))), "wide": (every.float() * 1.00390625).bfloat16()}
+                other.isnan(), every, torch.maximum(every, other))), "either": torch.where((every > other) | every.isnan(), every, other),
+            "wide": (every.float() * 1.00390625).bfloat16()}
 for kind, right in expected.items():
     out = torch.empty_like(every)
     points[(16,)](every, other, out, 65536, KIND=kind, BLOCK=4096)
@@ -107,6 +110,15 @@ tiny[0, 0] = 1
 half = torch.empty(1, dtype=torch.float16)
 rows[(1,)](tiny, half, KIND="sum", N=4096)
 assert half.item() == 2 - 2.0 ** -10, half  # added up in float32 it would be 2
+
+@triton.jit
+def gather(x_ptr, out_ptr, N: tl.constexpr):
+    at = tl.arange(0, N)
+    tl.atomic_add(out_ptr + at // 2, tl.load(x_ptr + at), mask=at < N - 2)
+
+out = torch.zeros(2, dtype=torch.bfloat16)
+gather[(3,)](torch.tensor([1.0, 2.5, 4, 8], dtype=torch.bfloat16), out, N=4)
+assert out.tolist() == [10.5, 0], out
 
 x = x[:16, :16].contiguous()
 out = torch.empty(16, 16)

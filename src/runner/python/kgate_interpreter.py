@@ -85,7 +85,8 @@ def converter(theirs, toward_zero):
 
 
 def is_bf16(handle):
-    return handle.dtype.scalar.name == "bf16"
+    # What a comparison gives is bool, and still bears the dtype of what was compared.
+    return handle.dtype.scalar.name == "bf16" and handle.data.dtype == np.uint16
 
 
 class Half:
@@ -125,6 +126,26 @@ def mend_arithmetic(builder, half):
         return product(self, half.wide(a), half.wide(b), d, *rest)
 
     builder.create_dot = create_dot
+    mend_atomic_add(builder, half)
+
+
+def mend_atomic_add(builder, half):
+    """The only atomic operation on bfloat16. Programs run one after the other here."""
+    theirs = builder.create_atomic_rmw
+
+    def create_atomic_rmw(self, op, ptr, value, mask, *rest):
+        if not is_bf16(value):
+            return theirs(self, op, ptr, value, mask, *rest)
+        where, values, on = np.broadcast_arrays(ptr.data, value.data, mask.data)
+        before = np.zeros(where.shape, np.uint16)
+        for k in np.ndindex(where.shape):
+            at, one = half.make(where[k].reshape(1), ptr.dtype), half.make(on[k].reshape(1), mask.dtype)
+            before[k] = self.create_masked_load(at, one, None, None, False).data[0]
+            total = narrow(widen(before[k]) + widen(values[k])).reshape(1)
+            self.create_masked_store(at, half.make(total, half.bf16), one, None)
+        return half.make(before, half.bf16)
+
+    builder.create_atomic_rmw = create_atomic_rmw
 
 
 # ---- reductions ----

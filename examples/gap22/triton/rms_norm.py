@@ -1,0 +1,43 @@
+# kgate: task=gap22/rms_norm
+"""RMS norm, the whole row held in one block and read once; half precision is converted in registers."""
+import struct
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def rms_norm_kernel(x_ptr, w_ptr, out_ptr, n, eps, eps_rest, BLOCK: tl.constexpr,
+                    WEIGHT: tl.constexpr, DOUBLE: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64)
+    column = tl.arange(0, BLOCK)
+    mask = column < n
+    x = tl.load(x_ptr + row * n + column, mask=mask, other=0.0)
+    x = x.to(tl.float64 if DOUBLE else tl.float32)
+    y = x / tl.sqrt(tl.sum(x * x, 0) / n + eps + eps_rest)
+    if WEIGHT:
+        y *= tl.load(w_ptr + column, mask=mask, other=0.0).to(x.dtype)
+    tl.store(out_ptr + row * n + column, y, mask=mask)
+
+
+def parts(value):
+    """Kernels get a Python float in float32: what that rounds away comes beside it."""
+    high = struct.unpack("f", struct.pack("f", value))[0]
+    return high, value - high
+
+
+def rms_norm(input, normalized_shape, weight=None, eps=None):
+    dims = 1 if isinstance(normalized_shape, int) else len(normalized_shape)
+    x = input.contiguous()
+    out = torch.empty_like(x)
+    if not x.numel():
+        return out
+    n = x[(0,) * (x.dim() - dims)].numel()
+    block = triton.next_power_of_2(n)
+    rms_norm_kernel[(x.numel() // n,)](
+        x, x if weight is None else weight.contiguous(), out, n,
+        *parts(torch.finfo(x.dtype).eps if eps is None else eps), BLOCK=block,
+        WEIGHT=weight is not None, DOUBLE=x.dtype == torch.float64,
+        num_warps=16 if block >= 16384 else 8 if block >= 4096 else 4)
+    return out
