@@ -32,7 +32,8 @@ if "plain" not in sys.argv:
 @triton.jit
 def points(x_ptr, y_ptr, out_ptr, n, KIND: tl.constexpr, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    x, y = tl.load(x_ptr + at), tl.load(y_ptr + at)
+    x = tl.load(x_ptr + at, mask=(at < n) & (tl.program_id(0) * BLOCK < n))
+    y = tl.load(y_ptr + at)
     if KIND == "relu":
         z = tl.where(x < 0, tl.zeros_like(x), x)
     elif KIND == "add":

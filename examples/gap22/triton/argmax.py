@@ -19,7 +19,7 @@ def argmax_kernel(x_ptr, out_ptr, n, LOWEST: tl.constexpr, BLOCK: tl.constexpr):
         x = tl.load(x_ptr + row * n + column, mask=column < n, other=LOWEST)
         nan_at = tl.minimum(nan_at, tl.min(tl.where(x != x, column, n), 0))
         x = tl.where(x == x, x, LOWEST)
-        value, at = tl.max(x, 0), tl.argmax(x, 0)
+        value, at = tl.max(x, 0).to(best.dtype), tl.argmax(x, 0)
         where = tl.where(value > best, start + at, where)
         best = tl.maximum(best, value)
     where = tl.where(nan_at < n, nan_at, where)

@@ -4,7 +4,8 @@ kernels wrong and wrong ones right.
 Triton 3.x keeps a bfloat16 as its bits in a uint16 and hands them to NumPy: sums, products,
 comparisons, minima and matrix products of bfloat16 are those of the bits. Its conversions to
 bfloat16 and float8 cut or carry badly, and lose denormals. Half-precision sums it adds up in
-float32, where a GPU rounds each. argmax over NaNs alone raises.
+float32, where a GPU rounds each. argmax over NaNs alone raises, and so does a mask that holds the
+comparison of two scalars.
 
 mend() replaces those parts, and then asks the interpreter what it knows the answer of, since another
 version may be built otherwise: bfloat16 cases are refused where it still fails, rather than judged.
@@ -85,8 +86,7 @@ def converter(theirs, toward_zero):
 
 
 def is_bf16(handle):
-    # What a comparison gives is bool, and still bears the dtype of what was compared.
-    return handle.dtype.scalar.name == "bf16" and handle.data.dtype == np.uint16
+    return handle.dtype.scalar.name == "bf16"
 
 
 class Half:
@@ -94,15 +94,13 @@ class Half:
 
     def __init__(self, module):
         self.make, self.bf16 = module.TensorHandle, module.tl.bfloat16
-        self.fp32 = module.tl.float32
+        self.fp32, self.int1 = module.tl.float32, module.tl.int1
 
     def wide(self, handle):
         return self.make(widen(handle.data), self.fp32) if is_bf16(handle) else handle
 
     def back(self, result):
-        """Comparisons give bool, which stays."""
-        data = result.data
-        return self.make(narrow(data) if data.dtype == np.float32 else data, self.bf16)
+        return self.make(narrow(result.data), self.bf16) if result.data.dtype != bool else result
 
 
 def mend_arithmetic(builder, half):
@@ -112,9 +110,13 @@ def mend_arithmetic(builder, half):
         theirs = getattr(builder, name)
 
         def mended(self, *args):
-            if not any(is_bf16(a) for a in args[:handles]):
-                return theirs(self, *args)
-            return half.back(theirs(self, *[half.wide(a) for a in args[:handles]], *args[handles:]))
+            if any(is_bf16(a) for a in args[:handles]):
+                result = half.back(theirs(self, *[half.wide(a) for a in args[:handles]],
+                                          *args[handles:]))
+            else:
+                result = theirs(self, *args)
+            # A comparison bears the dtype of what it compared, and would be spread as that.
+            return half.make(result.data, half.int1) if result.data.dtype == bool else result
 
         setattr(builder, name, mended)
 
