@@ -1,7 +1,7 @@
 """Compiles the Triton kernels of a file for an H200 (sm_90) on a machine without a GPU, as its own
 wrapper launches them, and prints what each needs:
 
-    python compile_triton.py [--dtype float16] [--spills] examples/gap22/triton/softmax.py ...
+    python compile_triton.py [--dtype float16] examples/gap22/triton/softmax.py ...
 
 The wrapper is called with tensors that have shapes and no memory (torch's device "meta"), at the
 large timed size of the task; a driver that knows only its target stands in for CUDA's, and a launch
@@ -89,8 +89,13 @@ def resources(kernel):
     return int(found.group(1)), int(found.group(2))
 
 
-def compile_launches(path, dtype=None):
-    """[(kernel's name, its constants, CompiledKernel or the error)] of one call at the large size."""
+def operator_of(path):
+    with open(path, encoding="utf-8") as f:
+        return re.search(r"task=(?:gap22/)?(\w+)", f.read()).group(1)
+
+
+def compile_launches(path, args, options=None):
+    """[(kernel's name, its constants, CompiledKernel or the error)] of one call of the file's wrapper."""
     done = []
     plain, tuned = JITFunction.run, Autotuner.run
 
@@ -116,8 +121,7 @@ def compile_launches(path, dtype=None):
     JITFunction.run, Autotuner.run = compile_only, compile_all
     try:
         spec.loader.exec_module(module)
-        operator = re.search(r"task=(?:gap22/)?(\w+)", open(path, encoding="utf-8").read()).group(1)
-        getattr(module, operator)(*CALLS[operator](dtype or TIMED.get(operator, torch.float16)))
+        getattr(module, operator_of(path))(*args, **(options or {}))
     finally:
         JITFunction.run, Autotuner.run = plain, tuned
     return done
@@ -131,7 +135,9 @@ def main():
     driver.set_active(Target())
     failed = False
     for path in args.files:
-        for name, words, kernel in compile_launches(path, args.dtype and getattr(torch, args.dtype)):
+        operator = operator_of(path)
+        dtype = getattr(torch, args.dtype) if args.dtype else TIMED.get(operator, torch.float16)
+        for name, words, kernel in compile_launches(path, CALLS[operator](dtype)):
             head = "%s %s %s" % (os.path.basename(path), name,
                                  " ".join("%s=%s" % item for item in sorted(words.items())))
             if isinstance(kernel, Exception):
@@ -139,8 +145,10 @@ def main():
                 print("%s: %s" % (head, " ".join(str(kernel).split())[-300:]))
                 continue
             registers, local = resources(kernel)
-            print("%s: %d registers, %d bytes local, %d shared" % (head, registers, local,
-                                                                   kernel.metadata.shared))
+            matrix = re.search(r"wgmma|mma(?=\.sync)", kernel.asm["ptx"])
+            print("%s: %d registers, %d bytes local, %d shared%s" % (
+                head, registers, local, kernel.metadata.shared,
+                ", " + matrix.group() if matrix else ""))
     sys.exit(failed)
 
 
