@@ -1,6 +1,6 @@
 # kgate: task=gap22/batched_matmul
-"""out[m, n] = sum over k of A[m, k] B[m, n, k]: a program 64 outputs of one m, 32 terms at a time. Slow:
-a tile reads 64 bytes of each row of B, and is summed across threads before the next is read."""
+"""out[m, n] = sum over k of A[m, k] B[m, n, k]: a program 16 outputs of one m, 16 terms at a time. Slow:
+a tile is 32 bytes of 16 rows of B, two elements a thread, and one load at a time is under way."""
 import torch
 import triton
 import triton.language as tl
@@ -25,7 +25,7 @@ def batched_matmul(A, B):
     m, n, k = B.shape
     out = torch.empty((m, n), dtype=A.dtype, device=A.device)
     if out.numel():
-        batched_matmul_kernel[(m, triton.cdiv(n, 64))](
-            A, B, out, n, k, *A.stride(), *B.stride(), N=64, K=32,
+        batched_matmul_kernel[(m, triton.cdiv(n, 16))](
+            A, B, out, n, k, *A.stride(), *B.stride(), N=16, K=16,
             SUM=tl.float64 if A.dtype == torch.float64 else tl.float32)
     return out

@@ -1,5 +1,5 @@
 # kgate: task=gap22/mean_reduction
-"""The mean of each row: a program a row, 256 columns at a time. Slow: every small block is summed to
+"""The mean of each row: a program a row, 128 columns at a time. Slow: every small block is summed to
 one number before the next is read, so that one load at a time is under way."""
 import math
 
@@ -43,5 +43,5 @@ def mean_reduction(input, dim, keepdim=False):
     if n == 0:
         out.fill_(float("nan"))
     elif rows:
-        mean_kernel[(rows,)](x, out, n, BLOCK=256, DOUBLE=x.dtype == torch.float64)
+        mean_kernel[(rows,)](x, out, n, BLOCK=128, DOUBLE=x.dtype == torch.float64)
     return with_kept(out, input, dim) if keepdim and input.dim() else out.reshape(shape)
