@@ -121,6 +121,19 @@ out = torch.zeros(2, dtype=torch.bfloat16)
 gather[(3,)](torch.tensor([1.0, 2.5, 4, 8], dtype=torch.bfloat16), out, N=4)
 assert out.tolist() == [10.5, 0], out
 
+@triton.jit
+def scaled(x_ptr, out_ptr, factor, N: tl.constexpr):
+    at = tl.arange(0, N)
+    tl.store(out_ptr + at, tl.load(x_ptr + at) * factor)
+
+for kind in (torch.float16, torch.bfloat16, torch.float64):  # as torch multiplies by a float32
+    factor = torch.tensor(0.1, dtype=torch.float32)
+    out = torch.empty(4, dtype=torch.float64)
+    values = torch.tensor([1.0, 3.0, 1000.0, 60000.0], dtype=kind)
+    scaled[(1,)](values, out, 0.1, N=4)
+    wide = torch.promote_types(kind, torch.float32)
+    same(out, values.to(wide) * factor.to(wide), (kind, "times a number"))
+
 x = x[:16, :16].contiguous()
 out = torch.empty(16, 16)
 square[(1,)](x, out, N=16)
@@ -155,6 +168,23 @@ class Interpreter(unittest.TestCase):
             whole = expected.view(torch.uint8 if most else torch.int16).numpy().view(got.dtype)
             self.assertTrue((got == whole).all(), name)
             self.assertTrue((mended.decode(got, name) == expected.double().numpy()).all(), name)
+
+    def test_bfloat16_is_refused_where_it_stays_wrong(self):
+        import kgate_abi
+        import runner
+
+        def prepare(dtype, interpreted):
+            session = runner.Session("f", "f.py", lambda: abs, None)
+            session.interpreted = interpreted
+            spec = kgate_abi.TensorSpec(dtype, (0,), (1,), 0)
+            session.prepare(kgate_abi.CaseSpec([kgate_abi.ArgSpec("x", "tensor", tensor=spec)], [spec]))
+
+        self.addCleanup(setattr, runner, "interpreter_fault", None)
+        runner.interpreter_fault = "wrong sums"
+        prepare("float32", True)
+        prepare("bfloat16", False)
+        with self.assertRaisesRegex(runner.CannotRun, "wrong sums"):
+            prepare("bfloat16", True)
 
     @unittest.skipUnless(LIBRARY, "needs KGATE_RUNNER_LIB")
     def test_the_loader_interprets(self):

@@ -5,7 +5,7 @@ Triton 3.x keeps a bfloat16 as its bits in a uint16 and hands them to NumPy: sum
 comparisons, minima and matrix products of bfloat16 are those of the bits. Its conversions to
 bfloat16 and float8 cut or carry badly, and lose denormals. Half-precision sums it adds up in
 float32, where a GPU rounds each. argmax over NaNs alone raises, and so does a mask that holds the
-comparison of two scalars.
+comparison of two scalars. A number given to a kernel stays one of Python's.
 
 mend() replaces those parts, and then asks the interpreter what it knows the answer of, since another
 version may be built otherwise: bfloat16 cases are refused where it still fails, rather than judged.
@@ -230,6 +230,20 @@ def mend_scan(scan, name, half):
     setattr(scan, name, mended)
 
 
+def mend_numbers(module):
+    """A number given to a kernel is a float32 there: it loses digits, and half precision times it is
+    float32. Left a Python number, it would keep the digits and the product be half precision."""
+    theirs = module._implicit_cvt
+
+    def convert(argument):
+        if not isinstance(argument, float):
+            return theirs(argument)
+        data = np.array([argument], np.float64).astype(np.float32)
+        return module.tl.tensor(module.TensorHandle(data, module.tl.float32), module.tl.float32)
+
+    module._implicit_cvt = convert
+
+
 # ---- entering it ----
 def mend():
     """Call once, in a process that imported Triton to interpret. What is still wrong, one line that
@@ -241,6 +255,7 @@ def mend():
         module._convert_float = converter(module._convert_float, module._ir.ROUNDING_MODE.RTZ)
         mend_arithmetic(module.InterpreterBuilder, half)
         mend_reductions(module, half)
+        mend_numbers(module)
         wrong = wrong_about(module)
     except Exception as e:  # pylint: disable=broad-except
         wrong = "%s: %s" % (type(e).__name__, e)
