@@ -113,6 +113,10 @@ int kg_expand(const kg_tensor *t, const kg_tensor *shape_of, kg_tensor *view);
 kg_tensor kg_tensor_parts(const kg_tensor *t);
 void kg_tensor_describe(const kg_tensor *t, kg_text *out);  // "f32[3,17]" or "f32[3,17] strides [1,3]"
 
+// Inputs of a case that take more than this may lie in memory of which only few pages were ever touched: no page is
+// touched for its own sake.
+#define KG_POPULATED_BYTES ((size_t)2 << 30)
+
 // ---- random numbers by counter ------------------------------------------------------------------
 // Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
 typedef struct {

@@ -56,6 +56,9 @@ typedef struct kg_device_ops {
 
     // Values straight into the arena, on the device. Bit-identical to kg_fill_range.
     int (*fill)(kg_arena *a, kg_extent e, const kg_fill *f, uint64_t seed, kg_error *err);
+    // The same for n elements (storage indices) alone. Optional: where it is NULL all are filled.
+    int (*fill_at)(kg_arena *a, kg_extent e, size_t n, const int64_t *index, const kg_fill *f, uint64_t seed,
+                   kg_error *err);
     int (*upload)(kg_arena *a, size_t offset, const void *data, size_t bytes, kg_error *err);
     int (*download)(kg_arena *a, size_t offset, void *data, size_t bytes, kg_error *err);
     // Gathers n elements (storage indices, ascending) of an extent: data gets them densely.

@@ -45,7 +45,7 @@ static int judge_case(kg_trial *t, const kg_case *c, kg_error *err) {
     void *kept = NULL;
     int rc = kg_session_case(t->session, c, &slots, kg_trial_limit(t, c), &why);
     // A case past 32 bits takes its time, and is about offsets: one call says it.
-    const uint64_t calls = kg_case_largest(c) > INT32_MAX ? 1 : CALLS_PER_CASE;
+    const uint64_t calls = kg_case_is_large(c) ? 1 : CALLS_PER_CASE;
     for (uint64_t call = 0; !rc && call < calls && !text; call++) {
         uint64_t seeds[MAX_STEPS];
         int n = 0;

@@ -25,6 +25,14 @@ static int fill_piece(size_t first, size_t last, void *ctx) {
     return 0;
 }
 
+// Elements far apart: the memory between them is never touched.
+static void fill_elements(const kg_tensor *t, fill_job *j) {
+    for (int64_t i = 0; i < kg_numel(t); i++) {
+        const size_t at = (size_t)kg_offset(t, i);
+        fill_piece(at, at + 1, j);
+    }
+}
+
 static int make_tensor(kg_inputs *in, kg_view *v, const kg_arg *a, const kg_place *p, uint64_t seed, kg_error *err) {
     v->desc = kg_tensor_parts(&a->tensor);
     if (p->count == 0) return 0;
@@ -33,7 +41,8 @@ static int make_tensor(kg_inputs *in, kg_view *v, const kg_arg *a, const kg_plac
     if (!data) return kg_fail(err, KG_ERR_MEMORY, "no memory for %zu bytes of inputs on the host", bytes);
     in->storage[in->n_storage++] = data;
     fill_job j = {&a->fill, p->dtype, seed, data};
-    kg_parallel((size_t)p->count, 1 << 18, fill_piece, &j);
+    if (kg_is_sparse(&a->tensor)) fill_elements(&v->desc, &j);
+    else kg_parallel((size_t)p->count, 1 << 18, fill_piece, &j);
     v->data = data;
     return 0;
 }

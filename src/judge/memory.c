@@ -42,16 +42,25 @@ static void drop(kg_cases *b, size_t i) {
     b->n--;
 }
 
+// Of inputs whose few elements lie far apart the CPU has only the pages with one on them.
+static double takes(const kg_trial *t, const kg_case *c, double copies) {
+    double untouched = 0;
+    for (int i = 0; on_cpu(t) && i < c->n_args; i++)
+        if (t->task->params[i].role == KG_IN && kg_arg_is_tensor(&c->args[i]) && kg_is_sparse(&c->args[i].tensor))
+            untouched += (double)kg_span_bytes(&c->args[i].tensor);
+    return copies * ((double)one_slot(t, c) - untouched);
+}
+
 static bool fits(const kg_trial *t, const kg_case *c, double copies) {
-    return copies * (double)one_slot(t, c) <= MEMORY_SHARE * (double)t->judge->info.free_bytes;
+    return takes(t, c, copies) <= MEMORY_SHARE * (double)t->judge->info.free_bytes;
 }
 
 // Leaves out the cases that take `copies` times their tensors where that does not fit, and says so in `list`.
 static void drop_what_does_not_fit(const kg_trial *t, kg_cases *b, bool large_only, double copies, json_t *list) {
     for (size_t i = b->n; i-- > 0;) {
         const kg_case *c = &b->items[i];
-        if ((large_only && kg_case_largest(c) <= INT32_MAX) || fits(t, c, copies)) continue;
-        char *why = kg_format("needs %.1f GB, %.1f GB are free", copies * (double)one_slot(t, c) / 1e9,
+        if ((large_only && !kg_case_is_large(c)) || fits(t, c, copies)) continue;
+        char *why = kg_format("needs %.1f GB, %.1f GB are free", takes(t, c, copies) / 1e9,
                               (double)t->judge->info.free_bytes / 1e9);
         json_array_append_new(list, json_pack("{s:s,s:s}", "case", c->name, "why", why));
         free(why);

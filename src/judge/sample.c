@@ -10,9 +10,11 @@
 #define BUDGET      4e7
 #define LOOK_BUDGET 2e6
 #define MOST        8192
-#define RUN         16  // a run shares its row's statistics, so it costs little more than one element
+// Of outputs past 2^31 elements not all are computed either way, but a quarter of those that are lie behind it.
+#define RUN 16  // a run shares its row's statistics, so it costs little more than one element
 
 bool kg_sample_needed(int64_t total, double reach, kg_effort effort) {
+    if (total > INT32_MAX) return true;
     return effort != KG_EFFORT_FULL && (double)total * reach > (effort == KG_EFFORT_LOOK ? LOOK_BUDGET : BUDGET);
 }
 
@@ -37,6 +39,7 @@ size_t kg_sample_indices(int64_t total, double reach, uint64_t seed, int64_t **i
     for (uint64_t k = 0; n < want; k++) {
         kg_philox r = kg_philox4x32(seed ^ 0x5a3b1e0fu, k, 1);
         int64_t at = (int64_t)(((uint64_t)r.v[0] << 32 | r.v[1]) % (uint64_t)total);
+        if (total > INT32_MAX && k % 4 == 0) at = INT32_MAX + at % (total - INT32_MAX);
         int64_t run = single || r.v[2] & 1 ? RUN : 1;
         for (int64_t i = 0; i < run && at + i < total && n < want + RUN; i++) v[n++] = at + i;
     }

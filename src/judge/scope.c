@@ -10,9 +10,11 @@ static int add_word(kg_scope *s, const char *word, kg_error *err) {
     else if (strcmp(word, "nonempty") == 0) s->nonempty = true;
     else if (strcmp(word, "finite") == 0) s->finite = true;
     else if (strcmp(word, "small") == 0) s->small = true;
+    else if (strcmp(word, "large") == 0) s->large = true;
     else
         return kg_fail(err, KG_ERR_USAGE,
-                       "--scope %s: use dtypes (f32, f16, bf16, ...), contiguous, nonempty, finite or small", word);
+                       "--scope %s: use dtypes (f32, f16, bf16, ...), contiguous, nonempty, finite, small or large",
+                       word);
     return 0;
 }
 
@@ -30,12 +32,12 @@ static bool allows_tensor(const kg_scope *s, const kg_tensor *t) {
     if (s->dtypes && kg_dtype_is_float(t->dtype) && !(s->dtypes >> t->dtype & 1u)) return false;
     if (s->contiguous && !kg_is_contiguous(t)) return false;
     if (s->nonempty && kg_numel(t) == 0) return false;
-    if (s->small && kg_numel(t) > INT32_MAX) return false;
     return true;
 }
 
 bool kg_scope_allows(const kg_scope *s, const kg_case *c) {
     bool floats = false, kept = false;
+    if ((s->small && kg_case_is_large(c)) || (s->large && !kg_case_is_large(c))) return false;
     for (int i = 0; i < c->n_args; i++) {
         const kg_arg *a = &c->args[i];
         if (a->kind != KG_P_TENSOR || a->none || a->absent || a->scalar) continue;

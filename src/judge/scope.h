@@ -7,10 +7,10 @@
 
 // Names of one comma-separated list: dtypes ("f32", "float16", ...: only these), "contiguous" (no other strides),
 // "nonempty" (no empty tensors), "finite" (no cases about NaN, infinities and denormals), "small" (no tensor of 2^31
-// elements or more). NULL or "": everything.
+// elements or more, or whose elements lie as far apart), "large" (only those). NULL or "": everything.
 typedef struct {
     unsigned dtypes;  // bit per kg_dtype; 0: all
-    bool contiguous, nonempty, finite, small;
+    bool contiguous, nonempty, finite, small, large;
 } kg_scope;
 
 int kg_scope_parse(const char *text, kg_scope *out, kg_error *err);

@@ -254,6 +254,17 @@ int kg_session_case(kg_session *s, const kg_case *c, int *slots, size_t memory_l
                           err);
 }
 
+// Values of an input whose few elements lie far apart.
+static int fill_sparse(kg_session *s, const kg_place *p, int slot, const kg_arg *a, uint64_t seed, kg_error *err) {
+    const kg_tensor t = kg_tensor_parts(&a->tensor);
+    const size_t n = (size_t)kg_numel(&t);
+    int64_t *index = kg_alloc(n * sizeof *index);
+    for (size_t i = 0; i < n; i++) index[i] = kg_offset(&t, (int64_t)i);
+    const int rc = s->device->ops->fill_at(s->in, kg_place_extent(p, slot), n, index, &a->fill, seed, err);
+    free(index);
+    return rc;
+}
+
 static int fill_place(kg_session *s, const kg_place *p, int slot, const kg_fill *f, uint64_t seed, kg_error *err) {
     if (!p->count) return 0;
     return s->device->ops->fill(p->writable ? s->out : s->in, kg_place_extent(p, slot), f, seed, err);
@@ -264,8 +275,12 @@ static int fill_slot(kg_session *s, uint64_t seed, int slot, kg_error *err) {
     for (int i = 0; i < s->c->n_args; i++) {
         const kg_place *p = &s->layout.args[i];
         if (!p->present || s->task->params[i].role == KG_STATE) continue;
-        const kg_fill *f = p->input ? &s->c->args[i].fill : &poison;
-        if (fill_place(s, p, slot, f, kg_tensor_seed(seed, slot, i), err)) return -1;
+        const kg_arg *a = &s->c->args[i];
+        const uint64_t own = kg_tensor_seed(seed, slot, i);
+        const bool sparse = p->input && !p->writable && s->device->ops->fill_at && kg_is_sparse(&a->tensor);
+        if (sparse ? fill_sparse(s, p, slot, a, own, err)
+                   : fill_place(s, p, slot, p->input ? &a->fill : &poison, own, err))
+            return -1;
     }
     for (int i = 0; i < s->c->n_outs; i++)
         if (s->layout.outs[i].present && fill_place(s, &s->layout.outs[i], slot, &poison, 0, err)) return -1;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "task/large_cases.h"
 #include "task/strided_cases.h"
 
 // A task that names a parameter it does not have is a bug of kgate, found by the first run of any test.
@@ -139,13 +140,13 @@ static size_t stored_bytes(const kg_tensor *t) {
     return (size_t)n * kg_dtype_size(t->dtype);
 }
 
-static bool holds_tensor(const kg_arg *a) { return a->kind == KG_P_TENSOR && !a->none && !a->absent && !a->scalar; }
+bool kg_arg_is_tensor(const kg_arg *a) { return a->kind == KG_P_TENSOR && !a->none && !a->absent && !a->scalar; }
 
 size_t kg_case_input_bytes(const kg_case *c, const kg_task *t) {
     size_t n = 0;
     for (int i = 0; i < c->n_args; i++) {
         const kg_role role = t->params[i].role;
-        if (holds_tensor(&c->args[i]) && (role == KG_IN || role == KG_INOUT)) n += stored_bytes(&c->args[i].tensor);
+        if (kg_arg_is_tensor(&c->args[i]) && (role == KG_IN || role == KG_INOUT)) n += stored_bytes(&c->args[i].tensor);
     }
     return n;
 }
@@ -154,14 +155,14 @@ size_t kg_case_output_bytes(const kg_case *c, const kg_task *t) {
     size_t n = 0;
     for (int i = 0; i < c->n_outs; i++) n += stored_bytes(&c->outs[i]);
     for (int i = 0; i < c->n_args; i++)
-        if (holds_tensor(&c->args[i]) && t->params[i].role == KG_INOUT) n += stored_bytes(&c->args[i].tensor);
+        if (kg_arg_is_tensor(&c->args[i]) && t->params[i].role == KG_INOUT) n += stored_bytes(&c->args[i].tensor);
     return n;
 }
 
 kg_dtype kg_case_principal(const kg_case *c, const kg_task *t) {
     if (c->n_outs) return c->outs[0].dtype;
     for (int i = 0; i < c->n_args; i++)
-        if (t->params[i].role == KG_INOUT && holds_tensor(&c->args[i])) return c->args[i].tensor.dtype;
+        if (t->params[i].role == KG_INOUT && kg_arg_is_tensor(&c->args[i])) return c->args[i].tensor.dtype;
     return KG_F32;  // nothing is written
 }
 
@@ -170,7 +171,7 @@ int64_t kg_case_largest(const kg_case *c) {
     for (int i = 0; i < c->n_outs; i++)
         if (kg_numel(&c->outs[i]) > most) most = kg_numel(&c->outs[i]);
     for (int i = 0; i < c->n_args; i++)
-        if (holds_tensor(&c->args[i]) && kg_numel(&c->args[i].tensor) > most) most = kg_numel(&c->args[i].tensor);
+        if (kg_arg_is_tensor(&c->args[i]) && kg_numel(&c->args[i].tensor) > most) most = kg_numel(&c->args[i].tensor);
     return most;
 }
 
@@ -316,7 +317,7 @@ int kg_task_cases(const kg_task *t, kg_case_level level, kg_cases *out, kg_error
     const bool wide = level == KG_CASES_FLOAT64;
     *out = (kg_cases){.task = t, .level = wide ? KG_CASES_FULL : level};
     const bool checked = level != KG_TIMED_CPU && level != KG_TIMED_CUDA;
-    if (t->cases(out) || (checked && kg_add_strided_cases(out))) {
+    if (t->cases(out) || (checked && kg_add_strided_cases(out)) || (!wide && kg_add_large_cases(out))) {
         kg_cases_free(out);
         return kg_fail(err, KG_ERR_INTERNAL, "task %s: cannot make its cases", t->name);
     }

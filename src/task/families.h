@@ -83,11 +83,16 @@ void kg_nan_cases(kg_cases *b);
 // 131 elements of parameter `param`, all of this value: where SPECIALS holds values on which nobody agrees.
 kg_case *kg_constant_case(kg_cases *b, const char *param, kg_dtype t, double value);
 
+// What an index that is too narrow counts to. A program built with 15 has the same cases small, for trying them on
+// kernels that count in 16 bits (bench/mutation/narrow.py).
+#ifndef KG_INDEX_BITS
+#define KG_INDEX_BITS 31
+#endif
 // One dimension of more elements than 32 bits count: for the full cases of tasks that copy, reduce or look up. Where
 // memory does not allow it, the case is left out with a word.
-#define KG_PAST_32_BITS (((int64_t)1 << 31) + 12345)
+#define KG_PAST_32_BITS (((int64_t)1 << KG_INDEX_BITS) + 12345)
 // The same where a random fifth of the lookups should go past it.
-#define KG_LOOKED_UP_PAST_32_BITS (((int64_t)5 << 29) + 64)
+#define KG_LOOKED_UP_PAST_32_BITS (((int64_t)5 << (KG_INDEX_BITS - 2)) + 64)
 
 // Functions of several broadcast tensors or Numbers.
 typedef struct {

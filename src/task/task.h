@@ -89,6 +89,7 @@ typedef struct {
     int calls;                    // consecutive calls on one slot before the check (optimizers: steps); 1
     bool alias_first_out;         // outs[0] is args[0] itself (inplace=True)
     bool timed;
+    bool large;  // meant for kernels that count or address elements in 32 bits (kg_case_is_large)
 } kg_case;
 
 typedef struct kg_task kg_task;
@@ -129,8 +130,14 @@ size_t kg_case_input_bytes(const kg_case *c, const kg_task *t);                 
 size_t kg_case_output_bytes(const kg_case *c, const kg_task *t);                   // outputs and KG_INOUT tensors
 // Of the first output, else of the first argument that is overwritten in place: it decides what precision to ask for.
 kg_dtype kg_case_principal(const kg_case *c, const kg_task *t);
-// Elements of the largest tensor. Past INT32_MAX a case is for kernels that count in 32 bits.
+// Elements of the largest tensor.
 int64_t kg_case_largest(const kg_case *c);
+// It is meant for kernels that count or address elements in 32 bits, or has a tensor of more than INT32_MAX elements.
+bool kg_case_is_large(const kg_case *c);
+// Not None, not left out, not a number.
+bool kg_arg_is_tensor(const kg_arg *a);
+// Few elements, and more than INT32_MAX places from the first to the last.
+bool kg_is_sparse(const kg_tensor *t);
 
 // ---- oracle -------------------------------------------------------------------------------------
 // Host view of a tensor of the case; a complex one is seen by its parts (kg_tensor_parts), outputs too: kg_ref's index

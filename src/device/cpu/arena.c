@@ -33,8 +33,10 @@ static int make(kg_cpu_arena *a, kg_error *err) {
     void *p = mmap(NULL, a->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, a->fd, 0);
     if (p == MAP_FAILED) return kg_fail(err, KG_ERR_MEMORY, "mapping %zu MiB: %s", a->bytes >> 20, strerror(errno));
     a->data = p;
-    // Takes the pages now: what does not fit is an error here and not a SIGBUS later.
-    if (madvise(p, a->bytes, MADV_POPULATE_WRITE) && errno != EINVAL)
+    // Takes the pages now: what does not fit is an error here and not a SIGBUS later. Inputs past 2^31 elements may
+    // have few of them: pages of those are taken as they are filled.
+    const bool sparse = !a->runner_writes && a->bytes > KG_POPULATED_BYTES;
+    if (!sparse && madvise(p, a->bytes, MADV_POPULATE_WRITE) && errno != EINVAL)
         return kg_fail(err, KG_ERR_MEMORY, "%zu MiB of shared memory: %s", a->bytes >> 20, strerror(errno));
     return open_shared(a, err);
 }

@@ -50,6 +50,17 @@ static int cpu_fill(kg_arena *arena, kg_extent e, const kg_fill *f, uint64_t see
     return kg_parallel((size_t)e.count, GRAIN, fill_piece, &j);
 }
 
+static int cpu_fill_at(kg_arena *arena, kg_extent e, size_t n, const int64_t *index, const kg_fill *f, uint64_t seed,
+                       kg_error *err) {
+    kg_cpu_arena *a = (kg_cpu_arena *)arena;
+    if (extent_inside(a, e, err)) return -1;
+    for (size_t i = 0; i < n; i++) {
+        if (index[i] < 0 || index[i] >= e.count) return kg_fail(err, KG_ERR_INTERNAL, "a value outside a tensor");
+        kg_fill_range(f, e.dtype, seed, index[i], 1, a->data + e.offset + (size_t)index[i] * kg_dtype_size(e.dtype));
+    }
+    return 0;
+}
+
 static int cpu_upload(kg_arena *arena, size_t offset, const void *data, size_t bytes, kg_error *err) {
     kg_cpu_arena *a = (kg_cpu_arena *)arena;
     if (inside(a, offset, bytes, err)) return -1;
@@ -118,6 +129,7 @@ const kg_device_ops kg_cpu_device_ops = {.kind = "cpu",
                                          .arena_info = kg_cpu_arena_info,
                                          .trusted = kg_cpu_arena_trusted,
                                          .fill = cpu_fill,
+                                         .fill_at = cpu_fill_at,
                                          .upload = cpu_upload,
                                          .download = cpu_download,
                                          .gather = cpu_gather,

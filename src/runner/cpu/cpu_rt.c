@@ -37,13 +37,14 @@ static void cpu_close(kg_rt *rt) {
     free(c);
 }
 
-// Populated at once: a first touch within a timed call would cost a page fault.
+// Populated at once: a first touch within a timed call would cost a page fault. Not so inputs past that size, which may
+// be memory of which few pages hold anything.
 static int cpu_map(kg_rt *rt, int fd, size_t bytes, bool writable, void **base, kg_error *err) {
     (void)rt;
     *base = NULL;
     if (bytes == 0) return 0;
     int prot = PROT_READ | (writable ? PROT_WRITE : 0);
-    void *p = mmap(NULL, bytes, prot, MAP_SHARED | MAP_POPULATE, fd, 0);
+    void *p = mmap(NULL, bytes, prot, MAP_SHARED | (writable || bytes <= KG_POPULATED_BYTES ? MAP_POPULATE : 0), fd, 0);
     if (p == MAP_FAILED) return kg_fail(err, KG_ERR_MEMORY, "mapping %zu bytes: %s", bytes, strerror(errno));
     *base = p;
     return 0;

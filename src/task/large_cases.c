@@ -1,0 +1,302 @@
+// Full cases for kernels that count or address elements in 32 bits. A task that has nothing of the kind among its own
+// cases gets
+//
+// - one whose first output has more than 2^31 elements. A quick case is grown along one of its dimensions: every axis
+//   of that size, in all tensors, becomes as long as it takes, and inputs are expanded there (stride 0), so that they
+//   take no memory. Only where this is more of the same: no output depends on more inputs than before (reach), so that
+//   batches, rows and elements grow, and neither a sum's length nor a matrix's order. A single dimension passes 2^31
+//   where outputs depend on one element each; elsewhere each stays below, as grids and library calls count in int.
+//
+// - one in which inputs have few elements, but more than 2^31 apart (no stride is as large: libraries take those as
+//   int). Only pages that hold one are ever touched.
+#include "task/large_cases.h"
+
+#include <math.h>
+
+#include "task/families.h"
+
+#define FEW        20000               // elements of a start
+#define MOST_BYTES ((size_t)30 << 30)  // of all tensors: an 80 GB card takes twice as much
+#define MOST_REACH 16                  // inputs an output depends on: for the time that it takes
+#define SHORT      (INDEX_MAX >> 5)   // elements that a vector may well have in memory
+#define INDEX_MAX  (((int64_t)1 << KG_INDEX_BITS) - 1)
+#define FAR        (INDEX_MAX + 4099)
+
+static bool is_written(const kg_param *p) { return p->role == KG_INOUT || p->role == KG_STATE; }
+
+static int64_t span(const kg_tensor *t) { return (int64_t)(kg_span_bytes(t) / kg_dtype_size(t->dtype)); }
+
+bool kg_is_sparse(const kg_tensor *t) { return span(t) > INDEX_MAX && span(t) > 64 * kg_numel(t); }
+
+bool kg_case_is_large(const kg_case *c) { return c->large || kg_case_largest(c) > INT32_MAX; }
+
+static void add(kg_cases *b, const kg_case *c) {
+    kg_case *to = kg_case_add(b);
+    *to = *c;
+    to->large = true;
+}
+
+// Values drawn element by element, or all the same.
+static bool is_anywhere(const kg_fill *f) {
+    switch (f->kind) {
+    case KG_FILL_ZERO:
+    case KG_FILL_CONST:
+    case KG_FILL_NORMAL:
+    case KG_FILL_UNIFORM:
+    case KG_FILL_LOGSCALE:
+    case KG_FILL_TIES:
+    case KG_FILL_INT: return true;
+    default: return false;
+    }
+}
+
+static bool is_random(const kg_fill *f) {
+    return is_anywhere(f) && f->kind != KG_FILL_ZERO && f->kind != KG_FILL_CONST;
+}
+
+// Plain tensors of few elements, the first of them with random values.
+static bool is_start(const kg_task *t, const kg_case *c) {
+    bool any = false;
+    if (c->name || c->alias_first_out) return false;
+    for (int i = 0; i < c->n_args; i++) {
+        const kg_arg *a = &c->args[i];
+        if (!kg_arg_is_tensor(a)) continue;
+        const int64_t n = kg_numel(&a->tensor);
+        if (t->params[i].role == KG_OUT_ARG || n == 0 || n > FEW || !kg_is_contiguous(&a->tensor)) return false;
+        if (!is_anywhere(&a->fill) && t->params[i].role != KG_STATE) return false;
+        if (!any && !is_random(&a->fill)) return false;
+        any = true;
+    }
+    return any;
+}
+
+// ---- more than 2^31 elements -----------------------------------------------------------------------------
+// What sizes become: those of `grown` become `longer`, others above `most` become `most` (0: stay).
+typedef struct {
+    int n;
+    int64_t grown[2], longer, most;
+} change;
+
+static double reach_of(const kg_task *t, const kg_case *c) { return t->reach ? t->reach(t, c) : 1; }
+
+// A number among the arguments that is this size may well be meant to be it.
+static bool is_named(const kg_case *c, int64_t size) {
+    for (int i = 0; i < c->n_args; i++) {
+        const kg_arg *a = &c->args[i];
+        if (a->none || a->absent) continue;
+        if (a->kind == KG_P_INT && a->i == size) return true;
+        for (int k = 0; a->kind == KG_P_INTS && k < a->n; k++)
+            if (a->ints[k] == size) return true;
+    }
+    return false;
+}
+
+static bool is_grown(const change *x, int64_t size) { return size == x->grown[0] || (x->n > 1 && size == x->grown[1]); }
+
+static int64_t changed_size(const kg_case *c, const change *x, int64_t size) {
+    if (is_grown(x, size)) return x->longer;
+    return x->most && size > x->most && !is_named(c, size) ? x->most : size;
+}
+
+// Inputs are expanded where they grow, so that they take no memory: along the first of two dimensions, and along a
+// very long one. What is written is not. false: one tensor would grow twice along one size.
+static bool change_tensor(const kg_case *c, const change *x, kg_tensor *t, bool written) {
+    const kg_tensor was = *t;
+    int64_t memory[KG_MAX_NDIM];
+    int times[2] = {0}, first = -1;
+    for (int d = was.ndim - 1; d >= 0; d--)
+        for (int k = 0; k < x->n; k++)
+            if (was.shape[d] == x->grown[k]) times[k]++, first = d;
+    if (times[0] > 1 || times[1] > 1) return false;
+    const bool both = times[0] + times[1] > 1;
+    for (int d = 0; d < was.ndim; d++) memory[d] = changed_size(c, x, was.shape[d]);
+    const kg_tensor dense = kg_tensor_contiguous(was.dtype, was.ndim, memory);
+    bool expanded[KG_MAX_NDIM];
+    for (int d = 0; d < was.ndim; d++) {
+        expanded[d] = !written && is_grown(x, was.shape[d]) && ((both && d == first) || x->longer > SHORT);
+        if (expanded[d]) memory[d] = 1;
+    }
+    *t = kg_tensor_contiguous(was.dtype, was.ndim, memory);
+    for (int d = 0; d < was.ndim; d++)
+        if (expanded[d]) t->shape[d] = dense.shape[d], t->stride[d] = 0;
+    return true;
+}
+
+static bool change_case(const kg_task *t, kg_case *c, const change *x) {
+    const kg_case was = *c;
+    for (int i = 0; i < c->n_args; i++)
+        if (kg_arg_is_tensor(&c->args[i]) && !change_tensor(&was, x, &c->args[i].tensor, is_written(&t->params[i])))
+            return false;
+    return t->infer(t, c) == 0 && !c->alias_first_out;
+}
+
+static int64_t principal_elements(const kg_case *c, const kg_task *t) {
+    if (c->n_outs) return kg_numel(&c->outs[0]);
+    for (int i = 0; i < c->n_args; i++)
+        if (t->params[i].role == KG_INOUT && kg_arg_is_tensor(&c->args[i])) return kg_numel(&c->args[i].tensor);
+    return 0;
+}
+
+// Sizes of indices and counts follow from other sizes.
+static bool may_shrink(const kg_case *c) {
+    for (int i = 0; i < c->n_args; i++)
+        if (kg_arg_is_tensor(&c->args[i]) && !kg_dtype_is_float(kg_dtype_part(c->args[i].tensor.dtype))) return false;
+    return true;
+}
+
+static bool is_one_dimensional(const kg_case *c) {
+    for (int i = 0; i < c->n_args; i++)
+        if (kg_arg_is_tensor(&c->args[i]) && c->args[i].tensor.ndim > 1) return false;
+    return true;
+}
+
+// Grows *c along x->grown, with a length that makes the output pass 2^31 elements. false: there is no such case, or it
+// is not affordable.
+static bool grow(const kg_task *t, kg_case *c, change *x) {
+    const kg_case start = *c;
+    for (int k = 0; k < x->n; k++)
+        if (x->grown[k] < 2 || is_named(c, x->grown[k])) return false;
+    x->longer = 11;  // twice, to see what it does; no output may depend on more for it
+    if (!change_case(t, c, x)) return false;
+    const double reach = reach_of(t, c);
+    const int64_t power = x->n > 1 ? 121 : 11, elements = principal_elements(c, t), rest = elements / power;
+    if (rest < 1 || elements % power || reach > MOST_REACH) return false;
+    x->longer =
+        x->n > 1 ? (int64_t)ceil(sqrt((double)KG_PAST_32_BITS / (double)rest)) : (KG_PAST_32_BITS + rest - 1) / rest;
+    if (x->longer > INDEX_MAX && (reach > 1 || !is_one_dimensional(c))) return false;
+    *c = start;
+    return change_case(t, c, x) && principal_elements(c, t) == rest * (x->n > 1 ? x->longer : 1) * x->longer &&
+           reach_of(t, c) <= reach && kg_case_input_bytes(c, t) + kg_case_output_bytes(c, t) <= MOST_BYTES;
+}
+
+static void make_half(kg_case *c) {
+    for (int i = 0; i < c->n_args; i++)
+        if (kg_arg_is_tensor(&c->args[i]) && c->args[i].tensor.dtype == KG_F32) c->args[i].tensor.dtype = KG_F16;
+}
+
+// The time that it takes, then memory. Two dimensions of 2^15 or so rather than one of 2^30, which no grid's second
+// dimension has; of one-dimensional tensors the one there is.
+static double cost_of(const kg_task *t, const kg_case *c, const change *x) {
+    const double bytes = (double)(kg_case_input_bytes(c, t) + kg_case_output_bytes(c, t));
+    return (x->n == 1 && !is_one_dimensional(c) ? 100 : 0) + reach_of(t, c) + bytes * 0x1p-33;
+}
+
+static bool has_half(const kg_cases *b) {
+    for (size_t i = 0; i < b->n; i++)
+        for (int k = 0; k < b->items[i].n_args; k++)
+            if (kg_arg_is_tensor(&b->items[i].args[k]) && b->items[i].args[k].tensor.dtype == KG_F16) return true;
+    return false;
+}
+
+typedef struct {
+    const kg_task *t;
+    kg_case c;
+    double cost;
+} best_case;
+
+static void consider(best_case *best, const kg_case *start, change x) {
+    static const int64_t most[] = {2, 3, 0};
+    for (int k = may_shrink(start) ? 0 : 2; k < 3; k++) {
+        kg_case c = *start;
+        x.most = most[k];
+        if (!grow(best->t, &c, &x) || cost_of(best->t, &c, &x) >= best->cost) continue;
+        best->cost = cost_of(best->t, &c, &x);
+        best->c = c;
+    }
+}
+
+// Every size there is, and every two of them.
+static void consider_all(best_case *best, const kg_case *start) {
+    int64_t sizes[KG_MAX_ARGS * KG_MAX_NDIM];
+    int n = 0;
+    for (int i = 0; i < start->n_args; i++)
+        for (int d = 0; kg_arg_is_tensor(&start->args[i]) && d < start->args[i].tensor.ndim; d++) {
+            int k = 0;
+            while (k < n && sizes[k] != start->args[i].tensor.shape[d]) k++;
+            sizes[k] = start->args[i].tensor.shape[d];
+            if (k == n) n++;
+        }
+    for (int i = 0; i < n; i++) {
+        consider(best, start, (change){.n = 1, .grown = {sizes[i]}});
+        for (int k = i + 1; k < n; k++) consider(best, start, (change){.n = 2, .grown = {sizes[i], sizes[k]}});
+    }
+}
+
+static bool has_large(const kg_cases *b) {
+    for (size_t i = 0; i < b->n; i++) {
+        kg_case c = b->items[i];
+        if (b->task->infer(b->task, &c) == 0 && kg_case_largest(&c) > INT32_MAX) return true;
+    }
+    return false;
+}
+
+static void add_large(kg_cases *b, const kg_cases *quick) {
+    const bool half = has_half(quick);
+    best_case best = {.t = b->task, .cost = INFINITY};
+    for (size_t k = 0; k < quick->n; k++) {
+        kg_case c = quick->items[k];
+        if (!is_start(b->task, &c)) continue;
+        consider_all(&best, &c);
+        if (!half) continue;
+        make_half(&c);
+        consider_all(&best, &c);
+    }
+    if (best.cost < INFINITY) add(b, &best.c);
+}
+
+// ---- elements far apart ----------------------------------------------------------------------------------
+// Dimension d of an input of three and more is spread. false: none is as long.
+static bool spread(kg_tensor *t) {
+    for (int d = 0; d < t->ndim; d++) {
+        if (t->shape[d] < 3 || kg_numel(t) > FAR >> 8) continue;
+        t->stride[d] = FAR / (t->shape[d] - 1) + 1;
+        return true;
+    }
+    return false;
+}
+
+// Inputs of more than two elements that are far, as bits.
+static unsigned make_far(const kg_task *t, kg_case *c, unsigned lacking) {
+    unsigned mask = 0;
+    for (int i = 0; i < c->n_args; i++) {
+        kg_arg *a = &c->args[i];
+        if (kg_arg_is_tensor(a) && t->params[i].role == KG_IN && (lacking >> i & 1) && is_random(&a->fill) &&
+            spread(&a->tensor))
+            mask |= 1u << i;
+    }
+    return mask && t->infer(t, c) == 0 && !c->alias_first_out ? mask : 0;
+}
+
+static unsigned inputs_of(const kg_task *t) {
+    unsigned mask = 0;
+    for (int i = 0; t->params[i].name; i++)
+        if (t->params[i].kind == KG_P_TENSOR && t->params[i].role == KG_IN && !t->params[i].native_only)
+            mask |= 1u << i;
+    return mask;
+}
+
+static int bits_of(unsigned mask) { return mask ? (int)(mask & 1) + bits_of(mask >> 1) : 0; }
+
+static unsigned add_far(kg_cases *b, const kg_cases *quick, unsigned lacking) {
+    unsigned most = 0;
+    kg_case best;
+    for (size_t k = 0; k < quick->n; k++) {
+        kg_case c = quick->items[k];
+        if (!is_start(b->task, &c)) continue;
+        const unsigned mask = make_far(b->task, &c, lacking);
+        if (bits_of(mask) > bits_of(most)) most = mask, best = c;
+    }
+    if (most) add(b, &best);
+    return most;
+}
+
+int kg_add_large_cases(kg_cases *b) {
+    kg_cases quick = {.task = b->task, .level = KG_CASES_QUICK};
+    if (b->level != KG_CASES_FULL) return 0;
+    const int rc = b->task->cases(&quick);
+    if (!rc && !b->task->held && !has_large(b)) add_large(b, &quick);
+    unsigned lacking = rc ? 0 : inputs_of(b->task), added;
+    while (lacking && (added = add_far(b, &quick, lacking)) != 0) lacking &= ~added;
+    kg_cases_free(&quick);
+    return rc;
+}
