@@ -308,8 +308,8 @@ int kg_session_reset_state(kg_session *s, kg_error *err) {
 
 int kg_session_call(kg_session *s, int slot, int n, kg_error *err) {
     json_t *request = json_pack("{s:s,s:i,s:i}", "op", "call", "slot", slot, "n", n);
-    // The limit is meant for cases of ordinary size: one of 2^31 elements has nine times as long.
-    const double limit = s->o.timeout_s * (1 + (double)kg_case_largest(s->c) * 0x1p-28);
+    // The limit is meant for cases of ordinary size: one of 2^31 elements has 17 times as long.
+    const double limit = s->o.timeout_s * (1 + (double)kg_case_largest(s->c) * 0x1p-27);
     if (kg_session_ask(s, request, NULL, 0, limit, NULL, err) == 0) return 0;
     kg_session_check_health(s, err);
     return -1;

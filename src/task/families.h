@@ -94,6 +94,9 @@ kg_case *kg_constant_case(kg_cases *b, const char *param, kg_dtype t, double val
 // The same where a random fifth of the lookups should go past it.
 #define KG_LOOKED_UP_PAST_32_BITS (((int64_t)5 << (KG_INDEX_BITS - 2)) + 64)
 
+// Two dimensions of this length have more elements than that.
+#define KG_SIDE_PAST_32_BITS (((int64_t)46341 >> ((31 - KG_INDEX_BITS) / 2)) + 8)
+
 // Functions of several broadcast tensors or Numbers.
 typedef struct {
     const char *const *params;  // names, ends with NULL; the first is always a tensor

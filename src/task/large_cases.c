@@ -18,7 +18,7 @@
 #define FEW        20000               // elements of a start
 #define MOST_BYTES ((size_t)30 << 30)  // of all tensors: an 80 GB card takes twice as much
 #define MOST_REACH 16                  // inputs an output depends on: for the time that it takes
-#define SHORT      (INDEX_MAX >> 5)   // elements that a vector may well have in memory
+#define SHORT      (INDEX_MAX >> 5)    // elements that a vector may well have in memory
 #define INDEX_MAX  (((int64_t)1 << KG_INDEX_BITS) - 1)
 #define FAR        (INDEX_MAX + 4099)
 
@@ -76,6 +76,13 @@ typedef struct {
     int n;
     int64_t grown[2], longer, most;
 } change;
+
+// Of random answers only those that are made element by element; no factors of matrices.
+static double most_reach(const kg_task *t) {
+    bool random = false;
+    for (int i = 0; t->params[i].name; i++) random |= kg_is_seed(&t->params[i]);
+    return !(t->held & 1) ? MOST_REACH : random ? 1 : 0;
+}
 
 static double reach_of(const kg_task *t, const kg_case *c) { return t->reach ? t->reach(t, c) : 1; }
 
@@ -160,7 +167,7 @@ static bool grow(const kg_task *t, kg_case *c, change *x) {
     if (!change_case(t, c, x)) return false;
     const double reach = reach_of(t, c);
     const int64_t power = x->n > 1 ? 121 : 11, elements = principal_elements(c, t), rest = elements / power;
-    if (rest < 1 || elements % power || reach > MOST_REACH) return false;
+    if (rest < 1 || elements % power || reach > most_reach(t)) return false;
     x->longer =
         x->n > 1 ? (int64_t)ceil(sqrt((double)KG_PAST_32_BITS / (double)rest)) : (KG_PAST_32_BITS + rest - 1) / rest;
     if (x->longer > INDEX_MAX && (reach > 1 || !is_one_dimensional(c))) return false;
@@ -222,10 +229,10 @@ static void consider_all(best_case *best, const kg_case *start) {
     }
 }
 
-static bool has_large(const kg_cases *b) {
+static bool has_large_output(const kg_cases *b) {
     for (size_t i = 0; i < b->n; i++) {
         kg_case c = b->items[i];
-        if (b->task->infer(b->task, &c) == 0 && kg_case_largest(&c) > INT32_MAX) return true;
+        if (b->task->infer(b->task, &c) == 0 && principal_elements(&c, b->task) > INT32_MAX) return true;
     }
     return false;
 }
@@ -294,7 +301,7 @@ int kg_add_large_cases(kg_cases *b) {
     kg_cases quick = {.task = b->task, .level = KG_CASES_QUICK};
     if (b->level != KG_CASES_FULL) return 0;
     const int rc = b->task->cases(&quick);
-    if (!rc && !b->task->held && !has_large(b)) add_large(b, &quick);
+    if (!rc && most_reach(b->task) && !has_large_output(b)) add_large(b, &quick);
     unsigned lacking = rc ? 0 : inputs_of(b->task), added;
     while (lacking && (added = add_far(b, &quick, lacking)) != 0) lacking &= ~added;
     kg_cases_free(&quick);

@@ -121,14 +121,32 @@ static int64_t count_bytes(const unsigned char *m, int64_t n) {
     return sum;
 }
 
+// After so many elements an expanded mask is as from the first.
+static int64_t period_of(const kg_tensor *t) {
+    int64_t n = kg_numel(t);
+    for (int d = 0; d < t->ndim && (t->stride[d] == 0 || t->shape[d] == 1) && t->shape[d]; d++) n /= t->shape[d];
+    return n;
+}
+
+static int64_t count_places(const kg_view *mask, int64_t n) {
+    int64_t found = 0;
+    for (int64_t i = 0; n < kg_numel(&mask->desc) && i < n; i++) found += kg_at(mask, i) != 0;
+    return found;
+}
+
 void kg_masked_places(const kg_view *mask, const kg_tensor *shape, size_t n, const int64_t *k, int64_t *place) {
     enum { BLOCK = 4096 };  // skipped at a time
     const kg_view seen = kg_view_expand(mask, shape);
     const int64_t total = kg_numel(shape);
     const bool dense = kg_is_contiguous(&seen.desc);
     const unsigned char *m = mask->data;
+    const int64_t period = period_of(&seen.desc), each = count_places(&seen, period);
     int64_t before = 0, at = 0;
     for (size_t i = 0; i < n; at++) {
+        if (each && at % period == 0) {
+            const int64_t whole = (k[i] - before) / each;
+            before += whole * each, at += whole * period;
+        }
         while (dense && at + BLOCK <= total) {
             const int64_t more = count_bytes(m + at, BLOCK);
             if (before + more > k[i]) break;
