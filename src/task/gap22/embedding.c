@@ -47,7 +47,7 @@ static void full(kg_cases *b) {
     add(b, I32(2, 1, 3, 5), F32(515, 129));
     add(b, I64(40), kg_tensor_expanded(KG_F32, KG_SHAPE(19, 129), 0));
     add(b, I64(9), F32(100003, 7));
-    add(b, I64(1000), kg_tensor_contiguous(KG_F16, KG_SHAPE(KG_LOOKED_UP_PAST_32_BITS / 64, 64)));
+    add(b, I64(1000), kg_tensor_contiguous(KG_F16, KG_SHAPE(KG_LOOKED_UP_PAST_32_BITS / 64, 64)))->large = true;
 }
 
 static int cases(kg_cases *b) {

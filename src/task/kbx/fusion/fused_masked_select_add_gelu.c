@@ -89,7 +89,8 @@ static void full(kg_cases *b) {
     add(b, kg_tensor_expanded(KG_F32, KG_SHAPE(19, 129), 0), BITS(19, 129), 1200, F32(1200));
     add(b, F32(1000), BITS(1000), 517, F32(517))->args[INPUT].fill = KG_LOGSCALE(-20, 6);
     number(b, add(b, kg_tensor_expanded(KG_F16, KG_SHAPE(KG_PAST_32_BITS / 64 + 1, 64), 0), BITS(64), 1, OF(KG_F16, 1)),
-           0.5);
+           0.5)
+        ->large = true;
 }
 
 static int cases(kg_cases *b) {

@@ -65,7 +65,7 @@ static void full(kg_cases *b) {
     add(b, kg_tensor_transposed(KG_F32, KG_SHAPE(5, 64, 31), 0, 2), 1,
         kg_tensor_transposed(KG_I64, KG_SHAPE(5, 70, 31), 1, 2));
     add(b, OF(KG_F16, 64, 33), 0, I64(65, 33))->args[INPUT].fill = KG_SPECIALS(0, 2);
-    add(b, OF(KG_U8, KG_LOOKED_UP_PAST_32_BITS / 64, 64), 0, I64(1000, 64));
+    add(b, OF(KG_U8, KG_LOOKED_UP_PAST_32_BITS / 64, 64), 0, I64(1000, 64))->large = true;
 }
 
 static int cases(kg_cases *b) {

@@ -11,13 +11,14 @@ const kg_param kg_index_select_params[] = {{.name = "input", .kind = KG_P_TENSOR
                                            {.name = NULL}};
 static const char *const outputs[] = {"out", NULL};
 
-static void add(kg_cases *b, kg_tensor input, int64_t dim, kg_dtype index, int64_t n) {
+static kg_case *add(kg_cases *b, kg_tensor input, int64_t dim, kg_dtype index, int64_t n) {
     kg_case *c = kg_case_add(b);
     const int d = kg_wrap_dim(dim, input.ndim);
     const int64_t length = input.ndim ? input.shape[d] : 1;
     kg_set_strided(c, b->task, "input", input, kg_values_of(input.dtype));
     kg_set_int(c, b->task, "dim", dim);
     kg_set_indices(c, b->task, "index", kg_tensor_contiguous(index, 1, &n), length);
+    return c;
 }
 
 // Every third entry of a longer index.
@@ -68,8 +69,9 @@ static void full(kg_cases *b) {
     add(b, F32(2, 3, 4, 5, 6), -3, KG_I64, 9);
     add(b, kg_tensor_expanded(KG_F32, KG_SHAPE(19, 129), 0), 0, KG_I64, 40);
     add(b, kg_tensor_contiguous(KG_I64, KG_SHAPE(5, 7, 3)), 1, KG_I64, 13);
-    add(b, kg_tensor_contiguous(KG_U8, KG_SHAPE(KG_LOOKED_UP_PAST_32_BITS / 64, 64)), 0, KG_I64, 1000);
-    add(b, kg_tensor_expanded(KG_U8, KG_SHAPE(3, KG_SIDE_PAST_32_BITS, KG_SIDE_PAST_32_BITS), 1), 0, KG_I64, 1);
+    add(b, kg_tensor_contiguous(KG_U8, KG_SHAPE(KG_LOOKED_UP_PAST_32_BITS / 64, 64)), 0, KG_I64, 1000)->large = true;
+    add(b, kg_tensor_expanded(KG_U8, KG_SHAPE(3, KG_SIDE_PAST_32_BITS, KG_SIDE_PAST_32_BITS), 1), 0, KG_I64, 1)->large =
+        true;
 #undef F32
 }
 

@@ -71,7 +71,7 @@ static void full(kg_cases *b) {
     add(b, kg_tensor_transposed(KG_F32, KG_SHAPE(5, 64, 31), 0, 2),
         kg_tensor_transposed(KG_BOOL, KG_SHAPE(5, 64, 31), 1, 2), 5000);
     add(b, OF(KG_F16, 1031), BITS(1031), 600)->args[INPUT].fill = KG_SPECIALS(0, 2);
-    add(b, kg_tensor_expanded(KG_U8, KG_SHAPE(KG_PAST_32_BITS / 64 + 1, 64), 0), BITS(64), 1);
+    add(b, kg_tensor_expanded(KG_U8, KG_SHAPE(KG_PAST_32_BITS / 64 + 1, 64), 0), BITS(64), 1)->large = true;
 }
 static int cases(kg_cases *b) {
     if (b->level == KG_CASES_QUICK || b->level == KG_CASES_FULL) {

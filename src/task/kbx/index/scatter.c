@@ -82,7 +82,8 @@ static void full(kg_cases *b) {
         kg_tensor_transposed(KG_I64, KG_SHAPE(5, 33, 31), 1, 2), F32(5, 33, 31));
     add(b, F32(5, 7), 0, I64(3, 0), F32(3, 4));
     add(b, kg_tensor_expanded(KG_U8, KG_SHAPE(KG_LOOKED_UP_PAST_32_BITS / 64, 64), 0), 0, I64(17, 64),
-        OF(KG_U8, 17, 64));
+        OF(KG_U8, 17, 64))
+        ->large = true;
 }
 
 static int cases(kg_cases *b) {

@@ -8,8 +8,6 @@ static int cases(kg_cases *b) {
     static const kg_dtype dtypes[] = {KG_F32, KG_F16, KG_BF16, KG_F64, KG_I32, KG_I64, KG_DTYPES};
     const kg_unary_family f = {.dtypes = dtypes, .fill = KG_NORMAL(-0.25, 1), .wide = KG_LOGSCALE(-20, 15)};
     kg_unary_cases(b, &f);
-    if (b->level == KG_CASES_FULL)
-        kg_set_tensor(kg_case_add(b), b->task, "input", KG_F16, KG_SHAPE(KG_PAST_32_BITS), KG_NORMAL(-0.25, 1));
     return 0;
 }
 

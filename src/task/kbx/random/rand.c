@@ -77,7 +77,9 @@ static int cases(kg_cases *b) {
     typed(b, add(b, KG_INTS(100001)), KG_F64);
     // 32 bits or more, rounded to float32, give 1 once in 2^25 draws; these are 2^27 a call.
     typed(b, add(b, KG_INTS(1 << 26)), KG_C64);
-    typed(b, add(b, KG_INTS(KG_PAST_32_BITS)), KG_F16);
+    kg_case *large = add(b, KG_INTS(KG_PAST_32_BITS));
+    typed(b, large, KG_F16);
+    large->large = true;
     return 0;
 }
 

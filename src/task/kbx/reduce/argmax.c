@@ -69,7 +69,7 @@ static void full(kg_cases *b) {
     add(b, kg_tensor_expanded(KG_F32, KG_SHAPE(19, 129), 0), 0);  // every value equal: 0
     add(b, kg_tensor_stepped(KG_F32, KG_SHAPE(9, 257), 3), -1);
     flat(b, F32(3000))->args[INPUT].fill = KG_SPECIALS(0, 1);
-    add(b, kg_tensor_contiguous(KG_U8, KG_SHAPE(KG_PAST_32_BITS / 64, 64)), 1);
+    add(b, kg_tensor_contiguous(KG_U8, KG_SHAPE(KG_PAST_32_BITS / 64, 64)), 1)->large = true;
 }
 #undef F32
 

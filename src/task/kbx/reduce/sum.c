@@ -81,7 +81,7 @@ static void full(kg_cases *b) {
     add_int(b, kg_tensor_transposed(KG_F32, KG_SHAPE(5, 64, 31), 0, 2), 1);
     add(b, kg_tensor_contiguous(KG_F16, KG_SHAPE(130, 70)), -1, NULL);
     add_int(b, F32(3, 100003), 1)->args[INPUT].fill = KG_NORMAL(0, 1);
-    add_int(b, kg_tensor_contiguous(KG_U8, KG_SHAPE(KG_PAST_32_BITS / 64, 64)), 1);
+    add_int(b, kg_tensor_contiguous(KG_U8, KG_SHAPE(KG_PAST_32_BITS / 64, 64)), 1)->large = true;
 }
 #undef F32
 
