@@ -38,7 +38,9 @@ bench-mutation: bootstrap-test
 	@$(MAKE) --no-print-directory all
 	cmake --build $(BUILD) -j $(JOBS) --target usual_check
 	@bench/mutation/flushed.py --kgate $(BUILD)/kgate
-	@bench/mutation/bench_mutation.py --kgate $(BUILD)/kgate --usual-check $(BUILD)/usual_check
+	@cmake -S . -B $(BUILD)/small-index -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS=-DKG_INDEX_BITS=15 > $(BUILD)/small-index.log
+	@cmake --build $(BUILD)/small-index -j $(JOBS) --target kgate-cli kgate-runner >> $(BUILD)/small-index.log
+	@bench/mutation/bench_mutation.py --full=small --small-index $(BUILD)/small-index/kgate --kgate $(BUILD)/kgate --usual-check $(BUILD)/usual_check
 
 asan tsan: bootstrap-test
 	scripts/sanitized.sh $@

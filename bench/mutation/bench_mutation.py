@@ -4,7 +4,8 @@
   bench_mutation.py                         every kernel of examples/kbx and examples/gap22, quick cases
   bench_mutation.py --per-category 0        every mutant there is, not two a kernel and category
   bench_mutation.py --full                  those that quick cases let pass, on the full cases too
-  bench_mutation.py --full=small            the same, without the cases of 2^31 elements and more
+  bench_mutation.py --full=small            the same, but no case of 2^31 elements and more: 32-bit counters are asked as
+                                            16-bit ones, on the same cases of 2^15 elements
   bench_mutation.py --only softmax,relu     these tasks; --category race: these mistakes; --no-usual-check: kgate alone
   bench_mutation.py --list                  the mutants' numbers, without judging
 
@@ -13,10 +14,10 @@ what was asked already: an interrupted run goes on there.
 
 What is no mistake counts for neither side: a mutant that does not compile, one of which the compiler makes the honest
 kernel's own machine code (a loop of one turn, a branch never built: Papadakis et al., ICSE 2015), and one that
-equivalent.txt lists with the reason. A 32-bit counter goes wrong only where its own loop takes more than 2^31 turns:
---full runs the cases of that size that tasks have, and a counter that no case takes so far is in a column of its own,
-neither caught nor excused. Every other survivor is run beside its honest kernel on all cases (mutant_differs),
-so that survivors.txt says whether a case is missing (nothing tells them apart) or the bound covers the difference.
+equivalent.txt lists with the reason. A 32-bit counter goes wrong only where its own loop takes more than 2^31 turns, in
+full cases made for it (src/task/large_cases.c), which take a minute each. So a kgate that is built with
+KG_INDEX_BITS=15 has those cases at 2^15 elements (--small-index), and the mutants count in 16 bits there.
+Every survivor is run beside its honest kernel on all cases (mutant_differs), so that survivors.txt says whether a case is missing (nothing tells them apart) or the bound covers the difference.
 Exits 1 when a mutant survives for which none of this holds.
 """
 import argparse
@@ -24,7 +25,6 @@ import fnmatch
 import glob
 import hashlib
 import json
-import math
 import os
 import random
 import re
@@ -42,6 +42,7 @@ from operators import OPERATORS  # noqa: E402
 
 CAUGHT = ("incorrect", "broken", "tampered")
 NARROW = "32-bit index"
+NARROWED = re.compile(r"\bint(?:32|64)_t\b")
 CANDIDATE = ("task", "code", "language", "method", "round")
 
 
@@ -143,14 +144,12 @@ def machine_code(text):
         return hashlib.sha256(open(os.path.join(d, "k.o"), "rb").read()).digest()
 
 
-def past_32_bits(kgate, task):
-    """The task has a full case of a tensor of more than 2^31 elements."""
-    done = subprocess.run([kgate, "task", "show", task, "--format", "json"], stdout=subprocess.PIPE, text=True)
-    for name in json.loads(done.stdout)["cases"]["full"]:
-        for shape in re.findall(r"\[([\d,]+)\]", name):
-            if math.prod(int(n) for n in shape.split(",") if n) > 2**31:
-                return True
-    return False
+def in_16_bits(mutant):
+    """The mutant with counters of 16 bits where it has its 32-bit ones."""
+    honest, code = NARROWED.findall(mutant["honest"]), NARROWED.findall(mutant["code"])
+    assert len(honest) == len(code)
+    pairs = iter(zip(honest, code))
+    return dict(mutant, code=NARROWED.sub(lambda _: (lambda h, c: c if h == c else "int16_t")(*next(pairs)), mutant["code"]))
 
 
 def not_built(record):
@@ -163,15 +162,17 @@ def percent(part, whole):
 
 def table(rows, full):
     """Of the mistakes that count: caught with quick cases, with full ones, and by the usual check of what it compares."""
-    line = "%-30s %8s %11s %10s %8s %8s %9s %9s %12s"
-    print(line % ("mistake", "mutants", "equivalent", "past 2^31", "caught", "missed", "quick", "full", "usual check"))
-    total = defaultdict(int)
-    for r in rows.values():
+    line = "%-30s %8s %11s %8s %8s %9s %9s %12s"
+    print(line % ("mistake", "mutants", "equivalent", "caught", "missed", "quick", "full", "usual check"))
+    total, wide = defaultdict(int), defaultdict(int)
+    for category, r in rows.items():
         for k, v in r.items():
             total[k] += v
-    for category, r in list(rows.items()) + [("all", total)]:
+            wide[k] += v * (category != NARROW)
+    sums = [("all", total)] + ([("all but " + NARROW, wide)] if len(rows) > 1 and NARROW in rows else [])
+    for category, r in list(rows.items()) + sums:
         real = r["caught"] + r["missed"]
-        print(line % (category, r["mutants"], r["equivalent"], r["past"], r["caught"], r["missed"], percent(r["quick"], real),
+        print(line % (category, r["mutants"], r["equivalent"], r["caught"], r["missed"], percent(r["quick"], real),
                       percent(r["caught"], real) if full else "-", percent(r["usual"], r["usual_of"])))
 
 
@@ -179,13 +180,14 @@ def options():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--kgate", default=os.path.join(ROOT, "build", "kgate"))
     p.add_argument("--usual-check", default=os.path.join(ROOT, "build", "usual_check"))
+    p.add_argument("--small-index", default=os.path.join(ROOT, "build", "small-index", "kgate"))
     p.add_argument("--mutant-differs", default=os.path.join(ROOT, "build", "mutant_differs"))
     p.add_argument("--no-usual-check", action="store_true")
     p.add_argument("--out", default=os.path.join(ROOT, "build", "mutation"))
     p.add_argument("--only", default="", help="task names, separated by commas")
     p.add_argument("--category", default="", help="kinds of mistakes, separated by commas")
     p.add_argument("--per-category", type=int, default=2, help="mutants of a kernel and category (2; 0: all)")
-    p.add_argument("--full", nargs="?", const="all", choices=("small", "all"), help="full cases too; small: below 2^31 elements")
+    p.add_argument("--full", nargs="?", const="all", choices=("small", "all"), help="full cases too; small: 16-bit counters for 32-bit ones")
     p.add_argument("--list", action="store_true")
     p.add_argument("-j", "--jobs", type=int, default=os.cpu_count() or 1)
     return p.parse_args()
@@ -196,15 +198,19 @@ def some(text):
 
 
 def judged_on_full_cases(o, asked, listed, records, survivors):
-    """Those once more. Narrow counters meet the cases past 2^31 elements, where a task has one (--full=small: none)."""
-    narrow = [i for i in survivors if listed[i]["method"] == NARROW and o.full == "all"]
-    large = {task: past_32_bits(o.kgate, task) for task in {listed[i]["task"] for i in narrow}}
-    meet = [i for i in narrow if large[listed[i]["task"]]]
-    for chosen, jobs, how in (([i for i in survivors if listed[i]["method"] != NARROW], o.jobs, ("--scope", "small", "--timeout", "60")),
-                              (meet, 1, ("--timeout", "600"))):
-        again = asked.answer(o.kgate, CANDIDATE, [listed[i] for i in chosen], verdicts, "--cases", "full", *how, jobs=jobs)
-        for i, r in zip(chosen, again):
-            records[i] = r
+    """Those once more, narrow counters on the cases that are meant for them."""
+    narrow = [i for i in survivors if listed[i]["method"] == NARROW]
+    others = [i for i in survivors if listed[i]["method"] != NARROW]
+    large = ("--cases", "full", "--scope", "large", "--timeout")
+    again = asked.answer(o.kgate, CANDIDATE, [listed[i] for i in others], verdicts, "--cases", "full", "--scope", "small", "--timeout", "60")
+    if o.full == "all":
+        more = asked.answer(o.kgate, CANDIDATE, [listed[i] for i in narrow], verdicts, *large, "60", jobs=1)
+    elif narrow and not os.path.exists(o.small_index):
+        sys.exit("no %s: `make bench-mutation` builds it" % o.small_index)
+    else:
+        more = asked.answer(o.small_index, CANDIDATE, [in_16_bits(listed[i]) for i in narrow], verdicts, *large, "10")
+    for i, r in zip(others + narrow, again + more):
+        records[i] = r
 
 
 def same_programs(listed, survivors, jobs):
@@ -237,7 +243,7 @@ def outcomes(o, asked, listed):
     outcome = {}
     for i, r in enumerate(records):
         outcome[i] = ("not built" if not_built(r) else "caught" if is_caught(r) else "same" if i in same
-                      else "equivalent" if why[i] else "past" if listed[i]["method"] == NARROW else "missed")
+                      else "equivalent" if why[i] else "missed")
     return records, outcome, quick, why
 
 
@@ -269,7 +275,7 @@ def main():
         f.writelines(json.dumps(r) + "\n" for r in records)
     with open(os.path.join(o.out, "survivors.txt"), "w") as f:
         for i, m in enumerate(listed):
-            if outcome[i] in ("equivalent", "past", "missed"):
+            if outcome[i] in ("equivalent", "missed"):
                 told = why[i] or differs.get(i, "") + worst_ratio(records[i])
                 f.write("%s | %s | %s | %s | %s\n" % (m["task"], m["method"], m["round"], outcome[i], told))
     rows = defaultdict(lambda: defaultdict(int))

@@ -356,13 +356,20 @@ def race(s):
                 s.text[:s.tokens[loop.i].start] + "\n#pragma omp parallel for num_threads(4) schedule(static, 1)\n" + s.text[s.tokens[loop.i].start:]
 
 
+def meaning(s, bound, at):
+    """A loop's bound, and what it was set to if it is a name: equivalent.txt tells one dimension from a whole tensor."""
+    name = re.match(r"\w+$", bound)
+    said = re.findall(r"\b%s = ((?:[^;,()]|\((?:[^()]|\([^()]*\))*\))+)[;,]" % bound, s.text[:at]) if name else []
+    return bound + (" = " + " ".join(said[-1].split()) if said else "")
+
+
 @mistake("32-bit index")
 def narrow(s):
     for loop in s.loops():
         k = loop.init[0]
         b = loop.bound()
         if s.tokens[k].text == "int64_t" and b and not SHORT.search(s.span(b[1], b[2])):
-            yield "loop counter", s.line(k), s.replaced(k, k, "int32_t")
+            yield "counter to " + meaning(s, s.span(b[1], b[2]), s.tokens[k].start), s.line(k), s.replaced(k, k, "int32_t")
     if "int64_t" in s.text:
         yield "every local", 1, re.sub(r"(?<![*(,] )\bint64_t (?=\w+ =)", "int32_t ", s.text)
 

@@ -84,7 +84,7 @@ void kg_nan_cases(kg_cases *b);
 kg_case *kg_constant_case(kg_cases *b, const char *param, kg_dtype t, double value);
 
 // What an index that is too narrow counts to. A program built with 15 has the same cases small, for trying them on
-// kernels that count in 16 bits (bench/mutation/narrow.py).
+// kernels that count in 16 bits (bench/mutation/bench_mutation.py).
 #ifndef KG_INDEX_BITS
 #define KG_INDEX_BITS 31
 #endif

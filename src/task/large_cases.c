@@ -15,12 +15,13 @@
 
 #include "task/families.h"
 
-#define FEW        20000               // elements of a start
-#define MOST_BYTES ((size_t)30 << 30)  // of all tensors: an 80 GB card takes twice as much
-#define MOST_REACH 16                  // inputs an output depends on: for the time that it takes
-#define SHORT      (INDEX_MAX >> 5)    // elements that a vector may well have in memory
-#define INDEX_MAX  (((int64_t)1 << KG_INDEX_BITS) - 1)
-#define FAR        (INDEX_MAX + 4099)
+#define FEW          20000               // elements of a start
+#define MOST_BYTES   ((size_t)30 << 30)  // of all tensors: an 80 GB card takes twice as much
+#define MOST_REACH   16                  // inputs an output depends on: for the time that it takes
+#define RANDOM_REACH 6
+#define SHORT        (INDEX_MAX >> 5)  // elements that a vector may well have in memory
+#define INDEX_MAX    (((int64_t)1 << KG_INDEX_BITS) - 1)
+#define FAR          (INDEX_MAX + 4099)
 
 static bool is_written(const kg_param *p) { return p->role == KG_INOUT || p->role == KG_STATE; }
 
@@ -77,11 +78,12 @@ typedef struct {
     int64_t grown[2], longer, most;
 } change;
 
-// Of random answers only those that are made element by element; no factors of matrices.
+// Of random answers only those that are made element by element, of products of two terms at most; no factors of
+// matrices.
 static double most_reach(const kg_task *t) {
     bool random = false;
     for (int i = 0; t->params[i].name; i++) random |= kg_is_seed(&t->params[i]);
-    return !(t->held & 1) ? MOST_REACH : random ? 1 : 0;
+    return !(t->held & 1) ? MOST_REACH : random ? RANDOM_REACH : 0;
 }
 
 static double reach_of(const kg_task *t, const kg_case *c) { return t->reach ? t->reach(t, c) : 1; }

@@ -87,6 +87,7 @@ static int cases(kg_cases *b) {
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) add(b, -1.5, 2.25, lengths[i]);
     typed(b, based(b, add(b, -20, 20, 4099), 3), KG_F64);
     typed(b, based(b, add(b, -4, 4, 4099), 3), KG_F16);
+    typed(b, based(b, add(b, -4, 4, KG_PAST_32_BITS), 3), KG_F16)->large = true;
     return 0;
 }
 

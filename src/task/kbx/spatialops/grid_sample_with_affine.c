@@ -74,6 +74,7 @@ static void full(kg_cases *b) {
         }
     for (int64_t n = 1; n <= 257; n = n * 4 + 1) add(b, F32(1, 2, n, 3), 3, n);
     add(b, F32(1, 3, 40, 40), 33, 40)->args[INPUT].fill = KG_OUTLIERS(0, 1);
+    add(b, OF(KG_F16, 1, 1, 5, 4), KG_SIDE_PAST_32_BITS, KG_SIDE_PAST_32_BITS)->large = true;
 }
 #undef F32
 #undef OF
