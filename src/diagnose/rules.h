@@ -33,6 +33,26 @@
 #define PYTHON_CALL_AT(name)                                                                               \
     "([(call function: (identifier) @function arguments: (argument_list) @in) (call function: (attribute " \
     "attribute: (identifier) @function) arguments: (argument_list) @in)] @at (#match? @function \"^(" name ")$\"))"
+// What a caller calls, not what tests it. @in: its body.
+#define NOT_A_TEST                                                                                                \
+    "(#not-match? @host \"(^|_)(test|tests|ref|reference|bench|benchmark|check|main|golden|baseline|eager|prune|" \
+    "torch)(_|$)\")"
+#define HOST_FUNCTION "(function_definition name: (identifier) @host body: (block) @in " NOT_A_TEST ")"
+// kernel[grid](...)
+#define LAUNCH              "(call function: (subscript))"
 #define IDENTIFIER(pattern) "((identifier) @name (#match? @name \"" pattern "\"))"
+
+// C and CUDA. A device function. @in: its body.
+#define CUDA_KERNEL                                                                                                 \
+    "(function_definition \"__global__\" declarator: (function_declarator declarator: (identifier) @kernel) body: " \
+    "(compound_statement) @in)"
+// A function that others may call: what starts with its type, not with static. @in: its body.
+#define C_FUNCTION                                                                                               \
+    "(function_definition . type: (_) declarator: (function_declarator declarator: (identifier) @kernel) body: " \
+    "(compound_statement) @in)"
+// for (...; ...; k++). @in: its body.
+#define C_UNIT_LOOP      "(for_statement update: (update_expression argument: (identifier) @k) body: (_) @in) @at"
+#define C_CALL_AT(names) "(call_expression function: (identifier) @f (#match? @f \"^(" names ")$\")) @at"
+#define SHARED_ARRAY     "((type_qualifier) @qualifier (#eq? @qualifier \"__shared__\"))"
 
 #endif

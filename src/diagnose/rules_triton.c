@@ -1,25 +1,51 @@
-// Triton: how kernels are written, as far as the source tells.
+// Triton: loops, loads and rows, as far as the source tells.
 #include "diagnose/rules.h"
 
 #define TRITON KG_IN(KG_LANG_TRITON)
-// A loop that counts by one.
+// A loop that counts by one, over something that may be long: not a window's few turns.
 #define UNIT_LOOP                                                                                        \
     "(for_statement left: (identifier) @k right: (call function: (_) @range arguments: (argument_list) " \
-    "@bounds) body: (block) @in (#match? @range \"range$\") (#not-match? @bounds \",.*,\")) @at"
-// k is added to an address: the turns of the loop read one element after the other.
-#define ADDED_K "(binary_operator operator: \"+\" (identifier) @in (#eq? @in \"$k\"))"
+    "@bounds) body: (block) @in (#match? @range \"^(tl[.])?range$\") "                                   \
+    "(#not-match? @bounds \",.*, *([^1 ]|1[^)])\") "                                                     \
+    "(#not-match? @bounds \"[Kk]ernel|KERNEL|[Ww]indow|[Pp]ool|[Ff]ilter|[Kk]_?[HhWw]|[Tt]aps|[Bb]its\")) @at"
+// What stands beside k in an address: a name, or a product of names. @base: the name, so that blocks can be told.
+#define BESIDE                                                                                       \
+    "[(identifier) @base (binary_operator operator: \"*\") (binary_operator operator: \"+\" right: " \
+    "(identifier) @base) (binary_operator operator: \"+\" right: (binary_operator operator: \"*\"))]"
+// k is the last term of an address, or its first: the turns of the loop read one element after the other.
+#define ENDS_IN_K                                                                                                \
+    "[(binary_operator left: " BESIDE                                                                            \
+    " operator: \"+\" right: (identifier) @last) "                                                               \
+    "(binary_operator left: (_) operator: \"+\" right: (parenthesized_expression (binary_operator left: " BESIDE \
+    " operator: \"+\" right: (identifier) @last))) "                                                             \
+    "(binary_operator left: (identifier) @last operator: \"+\" right: [(identifier) @base (binary_operator "     \
+    "operator: \"*\")])] @in"
+#define IN_ADDRESS                                                                                                \
+    "((assignment left: (identifier) @to right: " ENDS_IN_K                                                       \
+    ") (#eq? @last \"$k\") (#not-match? @in "                                                                     \
+    "\"arange\")) ((call function: (attribute attribute: (identifier) @f) arguments: (argument_list . " ENDS_IN_K \
+    ")) (#eq? @f \"load\") (#eq? @last \"$k\") (#not-match? @in \"arange\"))"
 
 static const kg_rule rules[] = {
     {
         .id = "triton-serial-loop",
         .languages = TRITON,
         .cause = KG_CAUSE_AUTHORING,
-        .path = {TRITON_KERNEL, UNIT_LOOP, ADDED_K},
+        .path = {TRITON_KERNEL, UNIT_LOOP, IN_ADDRESS},
         .has = {{2, PYTHON_CALL("load")}},
+        .lacks = {{1,
+                   "(assignment left: (identifier) @block right: (_) @is (#eq? @block \"$base\") (#match? @is "
+                   "\"arange\"))"},
+                  {2,
+                   "(binary_operator left: (identifier) @index operator: [\"*\" \"//\" \"%\"] (#eq? @index "
+                   "\"$to\"))"},
+                  {2,
+                   "(for_statement right: (call arguments: (argument_list (_) @first)) (#match? @first \"^[a-z]$\") "
+                   "(#eq? @first \"$k\"))"}},
         .when = {SLOW},
         .weight = 0.95,
         .message = "the loop over $k reads the data one element a turn, and each turn waits for the memory of the last",
-        .evidence = "in $kernel: for $k in $range$bounds, and $k is added to an address",
+        .evidence = "in $kernel: for $k in $range$bounds, and $k is the last term of an address",
         .change = "load a block with tl.arange and reduce it with tl.sum, tl.max or the like; step by the block",
     },
     {
@@ -29,7 +55,7 @@ static const kg_rule rules[] = {
         .path = {TRITON_KERNEL,
                  "(call function: (attribute attribute: (identifier) @function) (#eq? @function "
                  "\"load\")) @at"},
-        .lacks = {{1, PYTHON_CALL("arange|make_block_ptr|make_tensor_descriptor|load_tensor_descriptor")}},
+        .lacks = {{0, PYTHON_CALL("arange|make_block_ptr|make_tensor_descriptor|load_tensor_descriptor")}},
         .when = {SLOW},
         .weight = 0.9,
         .message = "each program of $kernel works on single elements: no tl.arange, so one lane of the warp is used",
@@ -37,137 +63,134 @@ static const kg_rule rules[] = {
         .change = "give each program a block of elements: offsets = pid * BLOCK + tl.arange(0, BLOCK), with a mask",
     },
     {
+        // A block of one beside others is how a number is stored with a shape.
         .id = "triton-block-of-one",
         .languages = TRITON,
         .cause = KG_CAUSE_AUTHORING,
         .path = {TRITON_KERNEL, PYTHON_CALL_AT("arange"),
-                 "(argument_list . (integer) . (integer) @one . "
-                 "(#eq? @one \"1\")) @in"},
+                 "((argument_list . (integer) . (integer) @one .) @in (#eq? @one \"1\"))"},
+        .lacks = {{0,
+                   "(call function: (attribute attribute: (identifier) @f) arguments: (argument_list) @bounds (#eq? "
+                   "@f \"arange\") (#not-match? @bounds \"^[(]0, *1[)]$\"))"}},
         .when = {SLOW},
         .weight = 0.7,
         .message = "a block of one element uses one lane of each warp",
-        .evidence = "tl.arange(0, 1) in $kernel",
+        .evidence = "tl.arange(0, 1) in $kernel, and no longer block in any",
         .change = "make the block at least 128 elements wide",
+    },
+    {
+        .id = "triton-one-program",
+        .languages = TRITON,
+        .cause = KG_CAUSE_AUTHORING,
+        .path = {"(call function: (subscript value: (_) @launched subscript: (tuple . (integer) @one .)) (#eq? @one "
+                 "\"1\")) @at"},
+        .lacks = {{0, "(call function: (subscript subscript: (_) @grid) (#not-match? @grid \"^[(]1,[)]$\"))"}},
+        .when = {SLOW},
+        .weight = 0.9,
+        .message = "$launched runs as one program: one multiprocessor works and the others wait",
+        .evidence = "a grid of (1,), and no other launch",
+        .change = "spread the elements over a grid of programs: (triton.cdiv(n, BLOCK),)",
     },
     {
         .id = "triton-reduce-each-turn",
         .languages = TRITON,
         .cause = KG_CAUSE_AUTHORING,
         .path = {TRITON_KERNEL, "(for_statement left: (identifier) @k body: (block) @in)",
-                 "(augmented_assignment left: (identifier) @sum right: (_) @in) @at", PYTHON_CALL("sum")},
-        .has = {{2, PYTHON_CALL("load")}},
+                 "([(augmented_assignment left: (identifier) @sum right: (_) @in) @at (assignment left: (identifier) "
+                 "@sum right: (_) @in) @at] (#not-match? @in \"exp\"))",
+                 "(call function: (attribute attribute: (identifier) @f) arguments: (argument_list) @in (#any-of? @f "
+                 "\"sum\" \"max\" \"min\"))"},
+        // total += tl.sum(x), total = total + tl.sum(x), best = tl.maximum(best, tl.max(x, 0))
+        .has = {{2, PYTHON_CALL("load")},
+                {2,
+                 "((augmented_assignment left: (identifier) @again) (#eq? @again \"$sum\")) ((assignment left: "
+                 "(identifier) @again right: [(binary_operator (identifier) @old) (call arguments: (argument_list "
+                 "(identifier) @old))]) (#eq? @again \"$sum\") (#eq? @old \"$sum\"))"}},
+        .lacks = {{2, PYTHON_CALL("exp|exp2")}},
         .when = {SLOW, MEMORY_BOUND},
         .weight = 0.3,
         .message = "$sum is reduced to one number in every turn of the loop",
-        .evidence = "tl.sum inside the loop over $k in $kernel",
+        .evidence = "tl.$f inside the loop over $k in $kernel",
         .change = "add the blocks element by element in the loop, and reduce once behind it",
     },
     {
-        .id = "triton-converted-outside",
+        .id = "triton-reads-twice",
         .languages = TRITON,
         .cause = KG_CAUSE_AUTHORING,
-        .path = {"([(call function: (attribute object: (_) @what attribute: (identifier) @f) (#eq? @f \"float\")) "
-                 "(call function: (attribute object: (_) @what attribute: (identifier) @f) arguments: (argument_list "
-                 "(attribute) @dtype) (#any-of? @f \"to\" \"type\") (#eq? @dtype \"torch.float32\"))] @at)"},
-        .has = {{0, TRITON_KERNEL}},
-        .when = {SLOW, HALF},
-        .explains = "recast_share",
-        .weight = 0.6,
-        .message = "$what is converted to float32 by a pass of its own before the kernel runs",
-        .evidence = "$at on {bits}-bit data: every element is read, written twice as wide and read again",
-        .change = "load the half-precision data in the kernel and convert in registers: tl.load(...).to(tl.float32)",
-    },
-    {
-        .id = "triton-converted-back",
-        .languages = TRITON,
-        .cause = KG_CAUSE_AUTHORING,
-        .path = {"(return_statement (call function: (attribute attribute: (identifier) @f) @at arguments: "
-                 "(argument_list [(attribute) (identifier)] @dtype) (#any-of? @f \"to\" \"type\" \"half\" "
-                 "\"bfloat16\") (#match? @dtype \"dtype|float16|bfloat16\")) @in)"},
-        .has = {{0, TRITON_KERNEL}},
-        .when = {SLOW, HALF},
-        .explains = "recast_share",
-        .weight = 0.5,
-        .message = "the result is converted by a pass of its own after the kernel",
-        .evidence = "return ...$f($dtype)",
-        .change = "allocate the output in its own dtype and let tl.store convert",
-    },
-    {
-        .id = "triton-dot-in-float32",
-        .languages = TRITON,
-        .cause = KG_CAUSE_AUTHORING,
-        .path = {TRITON_KERNEL, PYTHON_CALL_AT("dot"),
-                 "(call function: (attribute attribute: (identifier) @f) arguments: (argument_list (attribute) "
-                 "@dtype) (#eq? @f \"to\") (#match? @dtype \"float32$\")) @in"},
-        .when = {SLOW, PRODUCT, HALF},
-        .weight = 0.7,
-        .message = "tl.dot gets its operands in float32: half the rate of half precision at best (TF32)",
-        .evidence = "$in as an operand in $kernel",
-        .change = "give tl.dot the half-precision blocks; it accumulates in float32 by itself",
-    },
-    {
-        .id = "triton-product-by-sum",
-        .languages = TRITON,
-        .cause = KG_CAUSE_AUTHORING,
-        .path = {TRITON_KERNEL, PYTHON_CALL_AT("sum"), "(binary_operator operator: \"*\") @in"},
-        .lacks = {{0, PYTHON_CALL("dot|dot_scaled")}},
-        .when = {SLOW, PRODUCT, COMPUTE_BOUND},
-        .weight = 0.9,
-        .message = "the product is a multiplication and a tl.sum: no matrix unit takes part",
-        .evidence = "tl.sum($in) in $kernel, and no tl.dot",
-        .change = "use tl.dot on blocks of at least 16 x 16 x 16",
-    },
-    {
-        .id = "triton-one-configuration",
-        .languages = TRITON,
-        .cause = KG_CAUSE_TUNING,
-        .path = {TRITON_KERNEL, PYTHON_CALL_AT("dot|dot_scaled")},
-        .lacks = {{0, PYTHON_CALL("autotune")}},
-        .when = {SLOW, PRODUCT},
-        .weight = 0.4,
-        .message = "the product runs in one configuration, whatever its shape and dtype",
-        .evidence = "tl.dot in $kernel, and no @triton.autotune",
-        .change = "@triton.autotune over tile sizes (128 x 128 and 128 x 256), 3 to 5 stages, 4 and 8 warps",
-    },
-    {
-        .id = "triton-few-configurations",
-        .languages = TRITON,
-        .cause = KG_CAUSE_TUNING,
-        .path = {PYTHON_CALL("autotune"), PYTHON_CALL_AT("Config")},
-        .at_most = 5,
-        .has = {{0, PYTHON_CALL("dot|dot_scaled")}},
-        .when = {SLOW, PRODUCT},
-        .weight = 0.35,
-        .message = "few configurations are tried",
-        .evidence = "triton.Config in the autotuner's list",
-        .change = "try tile sizes, stages and warps together: a dozen, pruned by shared memory",
-    },
-    {
-        .id = "triton-row-major-order",
-        .languages = TRITON,
-        .cause = KG_CAUSE_TUNING,
-        .path = {TRITON_KERNEL, PYTHON_CALL_AT("dot")},
-        .lacks = {{1, IDENTIFIER("[Gg][Rr][Oo][Uu][Pp]|[Ss]wizzle")}},
-        .when = {SLOW, PRODUCT, COMPUTE_BOUND},
+        .path =
+            {TRITON_KERNEL,
+             "(block (for_statement body: (block (expression_statement (assignment right: [(call function: (attribute "
+             "attribute: (identifier) @load) arguments: (argument_list . (_) @address)) (call function: (attribute "
+             "object: (call function: (attribute attribute: (identifier) @load) arguments: (argument_list . (_) "
+             "@address))))])))) (for_statement body: (block (expression_statement (assignment right: [(call arguments: "
+             "(argument_list . (_) @again)) (call function: (attribute object: (call arguments: (argument_list . (_) "
+             "@again))))])))) @at (#eq? @load \"load\") (#eq? @again @address))"},
+        .when = {SLOW, MEMORY_BOUND},
         .weight = 0.3,
-        .message =
-            "programs walk the result row by row, so that blocks of the second operand leave the L2 cache between uses",
-        .evidence = "$kernel maps program_id to tiles without grouping",
-        .change = "group the programs: walk GROUP_M rows of tiles before the next column (tl.swizzle2d or by hand)",
+        .message = "a second loop reads again what the first one read",
+        .evidence = "$address is loaded in both loops of $kernel",
+        .change =
+            "one pass: running sums (Welford, sum and sum of squares about a guess, online softmax), or keep a row "
+            "that fits in registers",
     },
     {
         .id = "triton-whole-row",
         .languages = TRITON,
         .cause = KG_CAUSE_TUNING,
-        .path = {PYTHON_CALL_AT("next_power_of_2")},
+        .path = {"((assignment right: (_) @in) (#not-match? @in \"min[(]\")) ((keyword_argument value: (_) @in) "
+                 "(#not-match? @in \"min[(]\"))",
+                 PYTHON_CALL_AT("next_power_of_2")},
         .lacks = {{0,
                    "(decorated_definition (decorator (_) @d) definition: (function_definition body: (block "
-                   "(for_statement))) (#match? @d \"jit\"))"}},
-        .when = {SLOW},
-        .weight = 0.3,
+                   "(for_statement))) (#match? @d \"jit\"))"},
+                  {0, PYTHON_CALL("dot|dot_scaled")}},
+        .when = {SLOW, MEMORY_BOUND},
+        .weight = 0.2,
         .message = "a program holds a whole row at once: long rows spill registers or leave few programs on a unit",
         .evidence = "the block is $at, and no kernel has a loop",
         .change = "stream the row in blocks of a few KB: an online softmax, or two passes",
+    },
+    {
+        .id = "triton-whole-row-spills",
+        .languages = TRITON,
+        .cause = KG_CAUSE_AUTHORING,
+        .path = {"((assignment right: (_) @in) (#not-match? @in \"min[(]\")) ((keyword_argument value: (_) @in) "
+                 "(#not-match? @in \"min[(]\"))",
+                 PYTHON_CALL_AT("next_power_of_2")},
+        .when = {SLOW, {"local_bytes", '>', 0}},
+        .weight = 0.4,
+        .message = "a program holds a whole row, and its registers do not: values spill to memory",
+        .evidence = "the block is $at; {local_bytes} bytes of local memory a thread",
+        .change = "stream the row in blocks of a few KB, or give long rows 16 or 32 warps",
+    },
+    {
+        .id = "triton-small-block",
+        .languages = TRITON,
+        .cause = KG_CAUSE_TUNING,
+        .path = {"([(keyword_argument name: (identifier) @name value: (integer) @size) (assignment left: (identifier) "
+                 "@name right: (integer) @size)] @at (#match? @name \"^BLOCK(_SIZE|_N|SIZE)?$\") (#match? @size "
+                 "\"^([1-9]|[1-9][0-9])$\"))"},
+        .lacks = {{0, PYTHON_CALL("dot|dot_scaled|autotune")}, {0, "(subscript (none))"}},
+        .when = {SLOW, MEMORY_BOUND},
+        .weight = 0.35,
+        .message = "blocks of $size elements: fewer than a program's 128 threads, and each moves little at a time",
+        .evidence = "$name = $size",
+        .change = "blocks of 1024 elements or more, so that each thread moves 16 bytes at a time",
+    },
+    {
+        .id = "triton-one-warp",
+        .languages = TRITON,
+        .cause = KG_CAUSE_TUNING,
+        .path = {"(keyword_argument name: (identifier) @name value: (integer) @warps (#eq? @name \"num_warps\") (#eq? "
+                 "@warps \"1\")) @at"},
+        .lacks = {{0,
+                   "(keyword_argument name: (identifier) @name value: (_) @warps (#eq? @name \"num_warps\") (#not-eq? "
+                   "@warps \"1\"))"}},
+        .when = {SLOW},
+        .weight = 0.2,
+        .message = "programs of one warp: few loads are under way at a time",
+        .evidence = "$at, and no other number of warps is tried",
+        .change = "4 or 8 warps, or let @triton.autotune choose",
     },
     {
         .id = "triton-double",
@@ -178,35 +201,31 @@ static const kg_rule rules[] = {
                  "(attribute) @dtype) (#any-of? @f \"to\" \"cast\") (#match? @dtype "
                  "\"^(tl|triton.language)[.]float64$\")) @at"},
         .when = {SLOW, {"bits", '<', 64}},
-        .weight = 0.5,
+        .weight = 0.4,
         .message = "float64 arithmetic on narrower data",
         .evidence = "$at in $kernel",
         .change = "compute in float32",
     },
     {
-        .id = "triton-precise-dot",
-        .languages = TRITON,
-        .cause = KG_CAUSE_TUNING,
-        .path = {TRITON_KERNEL, PYTHON_CALL_AT("dot"),
-                 "([(keyword_argument name: (identifier) @name value: (false) @value) (keyword_argument name: "
-                 "(identifier) @name value: (string) @value)] @in (#any-of? @name \"allow_tf32\" "
-                 "\"input_precision\") (#match? @value \"False|ieee\"))"},
-        .when = {SLOW, PRODUCT, {"bits", '=', 32}},
-        .weight = 0.5,
-        .message = "tl.dot is told to keep full float32, which no matrix unit does",
-        .evidence = "$in in $kernel",
-        .change = "TF32 where its 10 bits are enough, or input_precision=\"tf32x3\"",
-    },
-    {
+        // One a program after a reduction is cheap; a whole block of them is not.
         .id = "triton-atomic-result",
         .languages = TRITON,
         .cause = KG_CAUSE_AUTHORING,
-        .path = {TRITON_KERNEL, PYTHON_CALL_AT("atomic_add|atomic_max|atomic_min")},
+        .path = {TRITON_KERNEL, PYTHON_CALL_AT("atomic_add|atomic_max|atomic_min"),
+                 "(argument_list . (_) . (_) @value) @in"},
+        .lacks = {{3, PYTHON_CALL("sum|max|min|reduce")},
+                  {1,
+                   "(assignment left: (identifier) @sum right: (_) @is (#eq? @sum \"$value\") (#match? @is "
+                   "\"[.](sum|max|min|reduce)[(]\"))"},
+                  {1,
+                   "(augmented_assignment left: (identifier) @sum right: (_) @is (#eq? @sum \"$value\") (#match? @is "
+                   "\"[.](sum|max|min|reduce)[(]\"))"},
+                  {1, PYTHON_CALL("dot")}},
         .when = {SLOW},
         .weight = 0.35,
-        .message = "programs meet in atomic operations on the same result",
-        .evidence = "$at in $kernel",
-        .change = "let each program write its part, and a second small kernel add the parts",
+        .message = "elements meet in atomic operations one by one",
+        .evidence = "$at in $kernel, of a block that is not reduced before",
+        .change = "reduce the block with tl.sum or tl.max first: one atomic operation a program",
     },
     {
         .id = "triton-division-an-element",
@@ -217,21 +236,37 @@ static const kg_rule rules[] = {
                  "(assignment left: (identifier) @index (#eq? @index \"$index\") right: (_) @sum (#match? @sum "
                  "\"arange\"))"}},
         .when = {SLOW, MEMORY_BOUND},
-        .weight = 0.25,
+        .weight = 0.2,
         .message = "every element's index is taken apart by integer divisions",
         .evidence = "$at in $kernel",
         .change = "give rows and columns their own program axes, or treat contiguous tensors as one flat range",
     },
     {
-        .id = "triton-tuned-once",
+        .id = "triton-power",
         .languages = TRITON,
-        .cause = KG_CAUSE_HAZARD,
-        .path = {PYTHON_CALL_AT("autotune"),
-                 "(keyword_argument name: (identifier) @name value: (list) @keys (#eq? @name \"key\") (#match? @keys "
-                 "\"^\\\\[ *\\\\]$\")) @in"},
-        .message = "tuned on the first shape it meets, and never again",
-        .evidence = "key=$keys",
-        .change = "name in key the arguments that the best configuration depends on: M, N, K",
+        .cause = KG_CAUSE_AUTHORING,
+        .path = {TRITON_KERNEL,
+                 "(call function: (_) @f arguments: (argument_list . (_) @base . [(integer) (float)] @exponent .) "
+                 "(#match? @f \"[.]pow$\") (#match? @exponent \"^(2|3|4|0[.]5|2[.]0?|3[.]0?)$\")) @at"},
+        .when = {SLOW},
+        .weight = 0.15,
+        .message = "a power with a small fixed exponent costs a logarithm and an exponential",
+        .evidence = "$at in $kernel",
+        .change = "multiply $base by itself, or take tl.sqrt",
+    },
+    {
+        .id = "triton-several-launches",
+        .languages = TRITON,
+        .cause = KG_CAUSE_AUTHORING,
+        .path = {HOST_FUNCTION,
+                 "(block (expression_statement (call function: (subscript value: (_) @first))) (expression_statement "
+                 "(call function: (subscript value: (_) @second))) (expression_statement (call function: (subscript "
+                 "value: (_) @third))) @at)"},
+        .when = {SLOW, MEMORY_BOUND},
+        .weight = 0.35,
+        .message = "one call launches three kernels or more, and each reads from memory what the one before wrote",
+        .evidence = "$first, $second and $third in $host",
+        .change = "fuse the passes over the same elements into one kernel",
     },
     {
         .id = "triton-narrow-offsets",

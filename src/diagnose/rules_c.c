@@ -1,0 +1,136 @@
+// C: how kernels are written, as far as the source tells.
+#include "diagnose/rules.h"
+
+#define C KG_IN(KG_LANG_C)
+#define INNERMOST \
+    { 1, "(for_statement)" }
+
+static const kg_rule rules[] = {
+    {
+        .id = "c-no-threads",
+        .languages = C,
+        .cause = KG_CAUSE_AUTHORING,
+        .path = {"(function_definition . type: (_) declarator: (function_declarator declarator: (identifier) @kernel) "
+                 "body: (compound_statement (for_statement) @at) @in)"},
+        .lacks = {{0, "((preproc_call argument: (preproc_arg) @pragma) (#match? @pragma \"^ *omp\"))"},
+                  {0, "((identifier) @threads (#match? @threads \"pthread_create|thrd_create|_Pragma\"))"}},
+        .when = {SLOW},
+        .weight = 0.6,
+        .message = "one core does all the work",
+        .evidence = "the loop of $kernel, and no #pragma omp in the file",
+        .change = "#pragma omp parallel for over rows, or over blocks of elements",
+    },
+    {
+        .id = "c-generic-access",
+        .languages = C,
+        .cause = KG_CAUSE_AUTHORING,
+        .path = {"(for_statement body: (_) @in)", C_CALL_AT("kg_get|kg_put|kg_get_at|kg_put_at")},
+        .lacks = {{1, "(for_statement)"}},
+        .when = {SLOW},
+        .weight = 0.6,
+        .message = "every element goes through $f, which asks for its dtype again and keeps the loop from vectors",
+        .evidence = "$at in the innermost loop",
+        .change = "ask once, before the loop: a plain loop over float * where the data is contiguous float32",
+    },
+    {
+        .id = "c-column-inner",
+        .languages = C,
+        .cause = KG_CAUSE_AUTHORING,
+        .path =
+            {C_UNIT_LOOP,
+             "(subscript_expression indices: (subscript_argument_list (binary_expression left: (binary_expression "
+             "left: (identifier) @row operator: \"*\" right: (identifier) @by) operator: \"+\" right: (_))) (#eq? @row "
+             "\"$k\") (#not-match? @by \"stride|step|inc|_s$\")) @in"},
+        .lacks = {INNERMOST},
+        .when = {SLOW},
+        .weight = 0.7,
+        .message = "the inner loop goes down a column: each turn needs a cache line of its own",
+        .evidence = "$in in the loop over $k",
+        .change = "exchange the loops, so that the inner one walks along a row; or work in blocks",
+    },
+    {
+        .id = "c-one-chain",
+        .languages = C,
+        .cause = KG_CAUSE_AUTHORING,
+        .path =
+            {C_UNIT_LOOP,
+             "(assignment_expression left: (identifier) @sum operator: \"+=\" right: (_) @term (#match? @term \"[[]\") "
+             "(#not-match? @term \"kg_get\")) @in"},
+        .lacks = {INNERMOST,
+                  {0, "((preproc_call argument: (preproc_arg) @pragma) (#match? @pragma \"simd\"))"},
+                  {1,
+                   "(assignment_expression left: (identifier) @other operator: \"+=\" right: (_) @more (#match? @more "
+                   "\"[[]\") (#not-eq? @other \"$sum\"))"}},
+        .when = {SLOW},
+        .weight = 0.4,
+        .message = "$sum is one chain of additions: each waits for the last, and the order keeps the loop from vectors",
+        .evidence = "$in in the loop over $k, and no omp simd",
+        .change = "#pragma omp simd reduction(+ : $sum), or eight partial sums",
+    },
+    {
+        .id = "c-allocates-in-loop",
+        .languages = C,
+        .cause = KG_CAUSE_AUTHORING,
+        .path = {"(for_statement body: (_) @in)", C_CALL_AT("malloc|calloc|realloc|aligned_alloc")},
+        .when = {SLOW},
+        .weight = 0.3,
+        .message = "memory is allocated in every turn of a loop",
+        .evidence = "$at",
+        .change = "allocate once before the loop, one buffer a thread",
+    },
+    {
+        .id = "c-power",
+        .languages = C,
+        .cause = KG_CAUSE_AUTHORING,
+        .path = {"(for_statement body: (_) @in)",
+                 "(call_expression function: (identifier) @f arguments: (argument_list . (_) @base . (number_literal) "
+                 "@exponent .) (#match? @f \"^powf?$\") (#match? @exponent "
+                 "\"^(2|3|4|0?[.]5|2[.]0?|3[.]0?)f?$\")) @at"},
+        .when = {SLOW},
+        .weight = 0.4,
+        .message = "a call of $f with a small fixed exponent, for every element",
+        .evidence = "$at",
+        .change = "multiply $base by itself, or sqrtf",
+    },
+    {
+        // Where nothing else is double, the precision was not meant.
+        .id = "c-double-function",
+        .languages = C,
+        .cause = KG_CAUSE_AUTHORING,
+        .path = {"(for_statement body: (_) @in)", C_CALL_AT("exp|log|log1p|expm1|tanh|erf|sin|cos|pow|sqrt")},
+        .has = {{0, "((primitive_type) @float (#eq? @float \"float\"))"}},
+        .lacks = {{0, "((primitive_type) @double (#eq? @double \"double\"))"}},
+        .when = {SLOW, {"bits", '<', 64}},
+        .weight = 0.35,
+        .message = "$f computes in double for float values",
+        .evidence = "$at, and nothing else in the file is double",
+        .change = "$f with an f behind its name",
+    },
+    {
+        .id = "c-index-division",
+        .languages = C,
+        .cause = KG_CAUSE_AUTHORING,
+        .path = {C_UNIT_LOOP, "(subscript_expression indices: (subscript_argument_list (_) @in))",
+                 "(binary_expression left: (identifier) @i operator: [\"/\" \"%\"] right: (_) @by (#eq? @i \"$k\") "
+                 "(#not-match? @by \"^(2|4|8|16|32|64)$\")) @in"},
+        .when = {SLOW},
+        .weight = 0.4,
+        .message = "the index of every element is found by a division",
+        .evidence = "$in in the loop over $k",
+        .change = "nested loops over the dimensions, whose indices count by themselves",
+    },
+    {
+        .id = "c-critical",
+        .languages = C,
+        .cause = KG_CAUSE_AUTHORING,
+        .path = {"(for_statement body: (compound_statement) @in)",
+                 "(preproc_call argument: (preproc_arg) @pragma (#match? @pragma \"^ *omp +(critical|atomic)\")) @at"},
+        .when = {SLOW},
+        .weight = 0.5,
+        .message = "threads take turns at one variable in every turn of the loop",
+        .evidence = "#pragma$pragma",
+        .change = "reduction(+ : ...) on the parallel loop, or a partial result a thread",
+    },
+};
+
+KG_TABLE(kg_rules_c);

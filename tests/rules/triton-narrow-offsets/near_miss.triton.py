@@ -1,0 +1,11 @@
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def copy_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64)
+    i = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row * n + i, mask=i < n)
+    tl.store(out_ptr + row * n + i, x, mask=i < n)
