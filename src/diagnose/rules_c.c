@@ -25,7 +25,13 @@ static const kg_rule rules[] = {
         .languages = C,
         .cause = KG_CAUSE_AUTHORING,
         .path = {"(for_statement body: (_) @in)", C_CALL_AT("kg_get|kg_put|kg_get_at|kg_put_at")},
-        .lacks = {{1, "(for_statement)"}},
+        // A file with a plain loop beside it uses this one for what is rare.
+        .lacks =
+            {{1, "(for_statement)"},
+             {0,
+              "((declaration type: (primitive_type) @type declarator: (init_declarator declarator: "
+              "(pointer_declarator))) (#eq? @type \"float\")) ((parameter_declaration type: (primitive_type) @type "
+              "declarator: (pointer_declarator)) (#eq? @type \"float\"))"}},
         .when = {SLOW},
         .weight = 0.6,
         .message = "every element goes through $f, which asks for its dtype again and keeps the loop from vectors",
@@ -39,8 +45,8 @@ static const kg_rule rules[] = {
         .path =
             {C_UNIT_LOOP,
              "(subscript_expression indices: (subscript_argument_list (binary_expression left: (binary_expression "
-             "left: (identifier) @row operator: \"*\" right: (identifier) @by) operator: \"+\" right: (_))) (#eq? @row "
-             "\"$k\") (#not-match? @by \"stride|step|inc|_s$\")) @in"},
+             "left: (identifier) @row operator: \"*\" right: (identifier) @by) operator: \"+\" right: (_) @rest)) (#eq? @row "
+             "\"$k\") (#not-eq? @rest @row) (#not-match? @by \"stride|step|inc|_s$|^[A-Z][A-Z_0-9]+$\")) @in"},
         .lacks = {INNERMOST},
         .when = {SLOW},
         .weight = 0.7,
@@ -55,7 +61,11 @@ static const kg_rule rules[] = {
         .path =
             {C_UNIT_LOOP,
              "(assignment_expression left: (identifier) @sum operator: \"+=\" right: (_) @term (#match? @term \"[[]\") "
-             "(#not-match? @term \"kg_get\")) @in"},
+             "(#not-match? @term \"kg_|stride|shape|%\")) @in"},
+        .has =
+            {{0,
+              "((declaration type: (primitive_type) @type declarator: [(init_declarator declarator: (identifier) @s) "
+              "(identifier) @s]) (#match? @type \"^(float|double)$\") (#eq? @s \"$sum\"))"}},
         .lacks = {INNERMOST,
                   {0, "((preproc_call argument: (preproc_arg) @pragma) (#match? @pragma \"simd\"))"},
                   {1,

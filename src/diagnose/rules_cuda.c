@@ -9,6 +9,9 @@
 #define TIMES(capture)                                                                                 \
     "(binary_expression left: [(identifier) " capture " (cast_expression value: (identifier) " capture \
     ")] operator: \"*\")"
+// sum += x[i] * y[j], or conversions of them.
+#define MULTIPLY_ADD \
+    "((assignment_expression operator: \"+=\" right: (binary_expression left: [(subscript_expression) (call_expression arguments: (argument_list . (subscript_expression) .))] @a operator: \"*\" right: [(subscript_expression) (call_expression arguments: (argument_list . (subscript_expression) .))] @b)) @in (#not-eq? @a @b))"
 #define MATRIX_UNITS                                                                         \
     {0, "((identifier) @unit (#match? @unit \"mma|cublas|cutlass\"))"},                      \
         {0, "((namespace_identifier) @unit (#match? @unit \"mma|cublas|cutlass|cute\"))"}, { \
@@ -61,10 +64,7 @@ static const kg_rule rules[] = {
         .id = "cuda-naive-product",
         .languages = CUDA,
         .cause = KG_CAUSE_AUTHORING,
-        .path =
-            {CUDA_KERNEL, C_UNIT_LOOP,
-             "(assignment_expression operator: \"+=\" right: (binary_expression left: (_) @a operator: \"*\" right: "
-             "(_) @b) (#match? @a \"[[]\") (#match? @b \"[[]\") (#not-eq? @a @b)) @in"},
+        .path = {CUDA_KERNEL, C_UNIT_LOOP, MULTIPLY_ADD},
         .lacks = {{0, SHARED_ARRAY}, MATRIX_UNITS},
         .when = {SLOW, PRODUCT, COMPUTE_BOUND},
         .weight = 0.9,
@@ -76,10 +76,7 @@ static const kg_rule rules[] = {
         .id = "cuda-no-matrix-unit",
         .languages = CUDA,
         .cause = KG_CAUSE_AUTHORING,
-        .path =
-            {CUDA_KERNEL, C_UNIT_LOOP,
-             "(assignment_expression operator: \"+=\" right: (binary_expression left: (_) @a operator: \"*\" right: "
-             "(_) @b) (#match? @a \"[[]\") (#match? @b \"[[]\") (#not-eq? @a @b)) @in"},
+        .path = {CUDA_KERNEL, C_UNIT_LOOP, MULTIPLY_ADD},
         .has = {{0, SHARED_ARRAY}},
         .lacks = {MATRIX_UNITS},
         .when = {SLOW, PRODUCT, COMPUTE_BOUND, HALF},
@@ -171,7 +168,8 @@ static const kg_rule rules[] = {
                  "(binary_expression (number_literal) @literal (#match? @literal "
                  "\"^[0-9]*[.][0-9]*(e[-+]?[0-9]+)?$\")) @at"},
         .lacks = {{1, "((primitive_type) @double (#eq? @double \"double\"))"},
-                  {1, "((type_identifier) @wide (#match? @wide \"^(T|A|acc_t|scalar_t)$\"))"}},
+                  {1, "((type_identifier) @wide (#match? @wide \"^(T|A|acc_t|scalar_t)$\"))"},
+                  {1, "((identifier) @helper (#match? @helper \"^kg_(get|put)\"))"}},
         .when = {SLOW, {"bits", '<', 64}},
         .weight = 0.3,
         .message = "a literal without f makes the arithmetic around it double",

@@ -64,6 +64,7 @@ static const kg_rule rules[] = {
         .cause = KG_CAUSE_TUNING,
         .path = {"(call_expression function: (_) @launched (kernel_call_syntax . (_) . (number_literal) @size (#match? "
                  "@size \"^(32|64)$\"))) @at"},
+        .lacks = {{0, "(kernel_call_syntax . (_) . (_) @block (#not-match? @block \"^(32|64)$\"))"}},
         .when = {SLOW},
         .weight = 0.25,
         .message = "blocks of $size threads: a multiprocessor holds few of them, and so few loads are under way",

@@ -41,7 +41,7 @@ static const kg_rule rules[] = {
              "((call function: (attribute object: (_) @library attribute: (identifier) @f) (#match? @library "
              "\"^(torch|F|torch[.](nn[.]functional|linalg|special))$\") (#match? @f "
              "\"^(matmul|mm|bmm|mv|addmm|baddbmm|einsum|linear|conv[123]d|softmax|log_softmax|(layer|rms|group|batch|"
-             "instance)_norm|cross_entropy|nll_loss|scaled_dot_product_attention|logsumexp|argmax|argmin|cumsum|sort|"
+             "instance)_norm|cross_entropy|nll_loss|scaled_dot_product_attention|logsumexp|argmax|argmin|sort|"
              "topk|qr|svd|inv|solve|cholesky|eigvals|eigvalsh|eigh|lu_factor|lstsq|fftn?|embedding|gelu|silu|"
              "avg_pool2d|max_pool2d|adaptive_avg_pool2d)$\")) @at) ((binary_operator operator: \"@\") @at)"},
         .has = {{0, ANY_KERNEL}},
@@ -56,9 +56,9 @@ static const kg_rule rules[] = {
         .path =
             {HOST_FUNCTION,
              "((call function: (attribute object: (_) @what attribute: (identifier) @f) arguments: (argument_list) "
-             "@none (#eq? @f \"float\") (#eq? @none \"()\")) @at) ((call function: (attribute object: (_) @what "
+             "@none (#eq? @f \"float\") (#eq? @none \"()\")) @at (#not-match? @what \"mean|var|bias|scale|gamma|beta|loss\")) ((call function: (attribute object: (_) @what "
              "attribute: (identifier) @f) arguments: (argument_list (attribute) @dtype) (#any-of? @f \"to\" \"type\") "
-             "(#eq? @dtype \"torch.float32\")) @at)"},
+             "(#eq? @dtype \"torch.float32\")) @at (#not-match? @what \"mean|var|bias|scale|gamma|beta|loss\"))"},
         .has = {{0, ANY_KERNEL}},
         .when = {SLOW, HALF},
         .explains = "recast_share",
@@ -111,7 +111,7 @@ static const kg_rule rules[] = {
         .path = {HOST_FUNCTION,
                  "(for_statement left: (identifier) @i right: (call function: (identifier) @range arguments: "
                  "(argument_list) @bounds) body: (block) @in (#eq? @range \"range\") (#match? @bounds "
-                 "\"[.](shape[[]|size[(])\")) @at",
+                 "\"^[(][A-Za-z_0-9.]+[.](shape[[]-?[0-9][]]|size[(]-?[0-9][)])[)]$\")) @at",
                  "(subscript value: (_) @what subscript: (identifier) @index (#eq? @index \"$i\") (#not-match? @what "
                  "\"shape|stride|size|dims|[]]$\")) @in"},
         .lacks = {{2, LAUNCH}},
@@ -210,7 +210,7 @@ static const kg_rule rules[] = {
         .id = "tensor-from-host",
         .languages = PYTHON,
         .cause = KG_CAUSE_AUTHORING,
-        .path = {HOST_FUNCTION,
+        .path = {ALWAYS,
                  "((call function: (_) @f arguments: (argument_list) @arguments (#match? @f "
                  "\"^torch[.](tensor|as_tensor|from_numpy)$\") (#match? @arguments \"device|cuda\")) @at) "
                  "((call function: (attribute attribute: (identifier) @f) (#eq? @f \"cuda\")) @at)"},

@@ -21,7 +21,9 @@
 #define TENSOR_LAST                                                                                          \
     "(call function: (_) @tensor arguments: (argument_list . (tuple (identifier) @dim .)) (#match? @tensor " \
     "\"[.](Tensor|Buffer)$\") (#eq? @dim \"$row\"))"
-#define ROW_SHAPE "[(tuple (identifier) @row .) (list (identifier) @row .)]"
+#define ROW_SHAPE                                                                                                       \
+    "((call function: (attribute attribute: (identifier) @f) arguments: (argument_list . [(tuple (identifier) @row .) " \
+    "(list (identifier) @row .)])) @at (#not-match? @row \"vec|lane|[Bb]lock|BLOCK|[Tt]ile|[Tt]hread|chunk\") "
 
 static const kg_rule rules[] = {
     {
@@ -32,7 +34,7 @@ static const kg_rule rules[] = {
             {TILELANG_KERNEL, SERIAL_LOOP,
              "[(augmented_assignment right: (_) @in) (assignment right: (_) @in) (if_statement condition: (_) @in)]",
              LAST_INDEX},
-        .lacks = {{1, IN_REGISTERS}, {2, MAPPED}, {0, PYTHON_CALL("gemm")}},
+        .lacks = {{1, IN_REGISTERS}, {2, MAPPED}, {2, PYTHON_CALL("gemm")}},
         .when = {SLOW},
         .weight = 0.95,
         .message = "the loop over $k reads the data one element a turn, and each turn waits for the memory of the last",
@@ -85,7 +87,8 @@ static const kg_rule rules[] = {
         .cause = KG_CAUSE_AUTHORING,
         .path =
             {TILELANG_KERNEL, "(for_statement body: (block) @in)",
-             "[(augmented_assignment right: (_) @in) (assignment right: (_) @in)] @at",
+             "((augmented_assignment right: (_) @in) @at) ((assignment left: (_) @sum right: (binary_operator left: (_) @old "
+             "operator: \"+\" right: (_) @in)) @at (#eq? @old @sum))",
              "(binary_operator left: (_) @left operator: \"*\" right: (_) @right (#match? @left \"[[].*[]]\") (#match? "
              "@right \"[[].*[]]\") (#not-eq? @left @right)) @in"},
         .lacks = {{0, PYTHON_CALL("gemm|gemm_sp|gemm_v2|wgmma_gemm|tcgen05_gemm")}},
@@ -181,9 +184,7 @@ static const kg_rule rules[] = {
         .id = "tilelang-whole-row-shared",
         .languages = TILELANG,
         .cause = KG_CAUSE_HAZARD,
-        .path = {TILELANG_KERNEL,
-                 "(call function: (attribute attribute: (identifier) @f) arguments: (argument_list . " ROW_SHAPE
-                 ") (#eq? @f \"alloc_shared\")) @at"},
+        .path = {TILELANG_KERNEL, ROW_SHAPE "(#eq? @f \"alloc_shared\"))"},
         .has = {{0, TENSOR_LAST}},
         .message =
             "shared memory holds a whole row of $row elements: it starves devices with less of it, and long rows "
@@ -195,9 +196,7 @@ static const kg_rule rules[] = {
         .id = "tilelang-whole-row-fragment",
         .languages = TILELANG,
         .cause = KG_CAUSE_TUNING,
-        .path = {TILELANG_KERNEL,
-                 "(call function: (attribute attribute: (identifier) @f) arguments: (argument_list . " ROW_SHAPE
-                 ") (#eq? @f \"alloc_fragment\")) @at"},
+        .path = {TILELANG_KERNEL, ROW_SHAPE "(#eq? @f \"alloc_fragment\"))"},
         .has = {{0, TENSOR_LAST}},
         .when = {SLOW, MEMORY_BOUND},
         .weight = 0.25,

@@ -7,7 +7,7 @@
     "(for_statement left: (identifier) @k right: (call function: (_) @range arguments: (argument_list) " \
     "@bounds) body: (block) @in (#match? @range \"^(tl[.])?range$\") "                                   \
     "(#not-match? @bounds \",.*, *([^1 ]|1[^)])\") "                                                     \
-    "(#not-match? @bounds \"[Kk]ernel|KERNEL|[Ww]indow|[Pp]ool|[Ff]ilter|[Kk]_?[HhWw]|[Tt]aps|[Bb]its\")) @at"
+    "(#not-match? @bounds \"[Kk]ernel|KERNEL|[Ww]indow|[Pp]ool|[Ff]ilter|[Kk]_?[HhWw]|[Tt]aps|[Bb]its|[(, ][RS][)]\")) @at"
 // What stands beside k in an address: a name, or a product of names. @base: the name, so that blocks can be told.
 #define BESIDE                                                                                       \
     "[(identifier) @base (binary_operator operator: \"*\") (binary_operator operator: \"+\" right: " \
@@ -47,6 +47,40 @@ static const kg_rule rules[] = {
         .message = "the loop over $k reads the data one element a turn, and each turn waits for the memory of the last",
         .evidence = "in $kernel: for $k in $range$bounds, and $k is the last term of an address",
         .change = "load a block with tl.arange and reduce it with tl.sum, tl.max or the like; step by the block",
+    },
+    {
+        .id = "triton-unit-steps",
+        .languages = TRITON,
+        .cause = KG_CAUSE_AUTHORING,
+        .path =
+            {TRITON_KERNEL, UNIT_LOOP,
+             "((binary_operator left: (identifier) @step operator: \"*\" right: (identifier) @stride) @in (#eq? @step "
+             "\"$k\") (#match? @stride \"stride\"))"},
+        .has = {{2, PYTHON_CALL("load")}, {1, PYTHON_CALL("arange")}},
+        .lacks = {{2, "(for_statement)"}, {1, PYTHON_CALL("dot")}, {2, PYTHON_CALL("store")}},
+        .when = {SLOW, MEMORY_BOUND},
+        .weight = 0.6,
+        .message = "each turn of the loop over $k takes one step along the reduced dimension: where that is the "
+                   "contiguous one, the lanes of a warp read whole rows apart",
+        .evidence = "in $kernel: for $k in $range$bounds, and $in in an address",
+        .change = "put the reduced dimension into the block: tl.arange along it, and reduce with tl.sum, tl.max or the "
+                  "like",
+    },
+    {
+        .id = "triton-branch-each-turn",
+        .languages = TRITON,
+        .cause = KG_CAUSE_AUTHORING,
+        .path = {TRITON_KERNEL, "(for_statement left: (identifier) @k body: (block) @in)",
+                 "(if_statement condition: (_) @in) @at", "((identifier) @value) @in"},
+        .has = {{2,
+                 "((assignment left: (identifier) @reduced right: (call function: (attribute attribute: (identifier) "
+                 "@f))) (#eq? @reduced \"$value\") (#any-of? @f \"max\" \"min\" \"sum\"))"},
+                {2, PYTHON_CALL("load")}},
+        .when = {SLOW, MEMORY_BOUND},
+        .weight = 0.4,
+        .message = "every turn of the loop over $k branches on what it has read: no load runs ahead of the branch",
+        .evidence = "if $in... in $kernel, where $value is reduced in the same turn",
+        .change = "tl.where, or arithmetic that holds in both cases: tl.maximum and a rescaled sum",
     },
     {
         .id = "triton-scalar-program",
@@ -119,12 +153,8 @@ static const kg_rule rules[] = {
         .cause = KG_CAUSE_AUTHORING,
         .path =
             {TRITON_KERNEL,
-             "(block (for_statement body: (block (expression_statement (assignment right: [(call function: (attribute "
-             "attribute: (identifier) @load) arguments: (argument_list . (_) @address)) (call function: (attribute "
-             "object: (call function: (attribute attribute: (identifier) @load) arguments: (argument_list . (_) "
-             "@address))))])))) (for_statement body: (block (expression_statement (assignment right: [(call arguments: "
-             "(argument_list . (_) @again)) (call function: (attribute object: (call arguments: (argument_list . (_) "
-             "@again))))])))) @at (#eq? @load \"load\") (#eq? @again @address))"},
+             "((block (for_statement body: (block (expression_statement (assignment right: [(call function: (attribute attribute: (identifier) @load) arguments: (argument_list . (binary_operator) @address)) (call function: (attribute object: (call function: (attribute attribute: (identifier) @load) arguments: (argument_list . (binary_operator) @address))))])))) (for_statement body: (block (expression_statement (assignment right: [(call function: (attribute attribute: (identifier) @loads) arguments: (argument_list . (_) @again)) (call function: (attribute object: (call function: (attribute attribute: (identifier) @loads) arguments: (argument_list . (_) @again))))]))) @in) @at) (#eq? @load \"load\") (#eq? @again @address))"},
+        .lacks = {{2, PYTHON_CALL("store")}} /* what writes the results has to read a long row again */,
         .when = {SLOW, MEMORY_BOUND},
         .weight = 0.3,
         .message = "a second loop reads again what the first one read",
@@ -196,10 +226,9 @@ static const kg_rule rules[] = {
         .id = "triton-double",
         .languages = TRITON,
         .cause = KG_CAUSE_AUTHORING,
-        .path = {TRITON_KERNEL,
-                 "(call function: (attribute attribute: (identifier) @f) arguments: (argument_list "
-                 "(attribute) @dtype) (#any-of? @f \"to\" \"cast\") (#match? @dtype "
-                 "\"^(tl|triton.language)[.]float64$\")) @at"},
+        .path =
+            {TRITON_KERNEL,
+             "(call function: (attribute attribute: (identifier) @f) arguments: (argument_list (attribute) @dtype) (#any-of? @f \"to\" \"cast\") (#match? @dtype \"^(tl|triton.language)[.]float64$\")) @at"},
         .when = {SLOW, {"bits", '<', 64}},
         .weight = 0.4,
         .message = "float64 arithmetic on narrower data",
@@ -211,8 +240,9 @@ static const kg_rule rules[] = {
         .id = "triton-atomic-result",
         .languages = TRITON,
         .cause = KG_CAUSE_AUTHORING,
-        .path = {TRITON_KERNEL, PYTHON_CALL_AT("atomic_add|atomic_max|atomic_min"),
-                 "(argument_list . (_) . (_) @value) @in"},
+        .path =
+            {TRITON_KERNEL, PYTHON_CALL_AT("atomic_add|atomic_max|atomic_min"),
+             "(argument_list . (_) . [(identifier) @value (call function: (attribute object: (identifier) @value))]) @in"},
         .lacks = {{3, PYTHON_CALL("sum|max|min|reduce")},
                   {1,
                    "(assignment left: (identifier) @sum right: (_) @is (#eq? @sum \"$value\") (#match? @is "

@@ -49,11 +49,13 @@ static const kg_rule rules[] = {
         .id = "triton-direct-convolution",
         .languages = TRITON,
         .cause = KG_CAUSE_AUTHORING,
-        .path = {TRITON_KERNEL, "(for_statement left: (identifier) @outer body: (block) @in) @at",
-                 "(for_statement left: (identifier) @inner body: (block) @in)",
-                 "[(augmented_assignment left: (identifier) @sum right: (binary_operator operator: \"*\")) (assignment "
-                 "left: (identifier) @sum right: (binary_operator operator: \"+\" (binary_operator operator: \"*\")))] "
-                 "@in"},
+        .path =
+            {TRITON_KERNEL, "(for_statement left: (identifier) @outer body: (block) @in) @at",
+             "(for_statement left: (identifier) @inner body: (block) @in)",
+             "((augmented_assignment left: (identifier) @sum right: (binary_operator operator: \"*\")) @in (#not-match? "
+             "@sum \"ptr|off|idx|index|addr|pos|^[a-z]$\")) ((assignment left: (identifier) @sum right: "
+             "(binary_operator left: (identifier) @old operator: \"+\" right: (binary_operator operator: \"*\"))) @in "
+             "(#eq? @old @sum) (#not-match? @sum \"ptr|off|idx|index|addr|pos|^[a-z]$\"))"},
         .has = {{3, PYTHON_CALL("load")}},
         .lacks = {{0, PYTHON_CALL("dot|dot_scaled")}},
         .when = {SLOW, PRODUCT, COMPUTE_BOUND},
@@ -122,6 +124,7 @@ static const kg_rule rules[] = {
         .languages = TRITON,
         .cause = KG_CAUSE_TUNING,
         .path = {TRITON_KERNEL, PYTHON_CALL_AT("dot")},
+        .at_most = 2,  // attention, say, has more, and other orders
         .lacks = {{1, IDENTIFIER("[Gg][Rr][Oo][Uu][Pp]|[Ss]wizzle")}},
         .when = {SLOW, PRODUCT, COMPUTE_BOUND},
         .weight = 0.3,

@@ -1,10 +1,6 @@
 #include <kgate/kernel.h>
-#include <math.h>
 
-int task(const DLTensor *input, DLTensor *out) {
-    const float *x = kg_data(input);
-    float *y = kg_data(out);
-    int64_t n = kg_dim(input, -1), rows = kg_elements(input) / n;
-    for (int64_t i = 0; i < rows * n; i++) kg_put(out, i, 2 * kg_get(input, i));
+int mul(const DLTensor *input, DLTensor *out) {
+    for (int64_t i = 0; i < kg_elements(out); i++) kg_put(out, i, 2 * kg_get(input, i));
     return 0;
 }
