@@ -68,6 +68,25 @@ static const kg_rule rules[] = {
         .change = "load the half-precision data in the kernel and convert in registers",
     },
     {
+        .id = "converted-by-name",
+        .languages = KERNELS,
+        .cause = KG_CAUSE_AUTHORING,
+        .path = {HOST_FUNCTION,
+                 "((call function: (attribute object: (_) @what attribute: (identifier) @f) arguments: (argument_list "
+                 "(identifier) @dtype)) @at @in (#eq? @f \"to\") (#not-match? @what "
+                 "\"mean|var|bias|scale|gamma|beta|loss|weight|^out|result|^y$\"))"},
+        .has = {{0, ANY_KERNEL},
+                {1,
+                 "((assignment left: (identifier) @name right: (_) @value) (#eq? @name \"$dtype\") (#match? @value "
+                 "\"torch[.]float32\"))"}},
+        .when = {SLOW, HALF},
+        .explains = "recast_share",
+        .weight = 0.6,
+        .message = "$what is converted to float32 by a pass of its own before the kernel runs",
+        .evidence = "$at, where $dtype may be torch.float32, on {bits}-bit data",
+        .change = "load the half-precision data in the kernel and convert in registers",
+    },
+    {
         // Only where something is float32 on the host: else this conversion is none.
         .id = "converted-back",
         .languages = KERNELS,
@@ -183,12 +202,13 @@ static const kg_rule rules[] = {
         .id = "unfolds",
         .languages = PYTHON,
         .cause = KG_CAUSE_AUTHORING,
-        .path = {ALWAYS,
-                 "((call function: (attribute attribute: (identifier) @f) arguments: (argument_list) @arguments "
-                 "(#any-of? @f \"unfold\" \"im2col\")) @at) ((call function: (identifier) @f (#match? @f "
-                 "\"^_?(im2col|unfold)$\")) @at)"},
+        .path =
+            {ALWAYS,
+             "((call function: (attribute attribute: (identifier) @f) arguments: (argument_list) @arguments "
+             "(#any-of? @f \"unfold\" \"im2col\")) @at) ((call function: (identifier) @f (#match? @f "
+             "\"^_?(im2col|unfold)$\")) @at) ((call function: (subscript value: (identifier) @f) (#match? @f \"im2col|unfold\")) @at)"},
         .when = {SLOW, PRODUCT},
-        .weight = 0.4,
+        .weight = 0.5,
         .message = "every window is written out (im2col): the input, as many times over as the filter has taps",
         .evidence = "$at in $host",
         .change = "an implicit product: compute the windows' addresses in the kernel",

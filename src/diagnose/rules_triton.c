@@ -148,6 +148,28 @@ static const kg_rule rules[] = {
         .change = "add the blocks element by element in the loop, and reduce once behind it",
     },
     {
+        .id = "triton-narrow-reduction",
+        .languages = TRITON,
+        .cause = KG_CAUSE_AUTHORING,
+        .path =
+            {TRITON_KERNEL,
+             "(for_statement left: (identifier) @k right: (call arguments: (argument_list (_) (_) (identifier) @block)) "
+             "body: (block) @in) @at",
+             "((call function: (attribute attribute: (identifier) @f)) @in (#any-of? @f \"sum\" \"max\" \"min\" "
+             "\"argmax\" \"argmin\"))"},
+        .has =
+            {{2, PYTHON_CALL("load")},
+             {0,
+              "((keyword_argument name: (identifier) @name value: (integer) @width) (#eq? @name \"$block\") (#match? "
+              "@width \"^([1-9][0-9]?|[1-4][0-9][0-9]|51[0-2])$\"))"}},
+        .lacks = {{1, PYTHON_CALL("dot")}, {0, PYTHON_CALL("autotune")}},
+        .when = {SLOW, MEMORY_BOUND},
+        .weight = 0.6,
+        .message = "narrow blocks are read and reduced one after the other: one small load is under way at a time",
+        .evidence = "in $kernel: tl.$f in every turn of the loop over $k, and $block is at most 512",
+        .change = "blocks of 2048 elements or more, combined element by element, and one reduction behind the loop",
+    },
+    {
         .id = "triton-reads-twice",
         .languages = TRITON,
         .cause = KG_CAUSE_AUTHORING,
@@ -184,11 +206,11 @@ static const kg_rule rules[] = {
         .id = "triton-whole-row-spills",
         .languages = TRITON,
         .cause = KG_CAUSE_AUTHORING,
-        .path = {"((assignment right: (_) @in) (#not-match? @in \"min[(]\")) ((keyword_argument value: (_) @in) "
-                 "(#not-match? @in \"min[(]\"))",
-                 PYTHON_CALL_AT("next_power_of_2")},
+        .path =
+            {"((assignment right: (_) @in) (#not-match? @in \"min[(](.*[^0-9])?(256|512|1024|2048|4096)[^0-9]\")) ((keyword_argument value: (_) @in) (#not-match? @in \"min[(](.*[^0-9])?(256|512|1024|2048|4096)[^0-9]\"))",
+             PYTHON_CALL_AT("next_power_of_2")},
         .when = {SLOW, {"local_bytes", '>', 0}},
-        .weight = 0.4,
+        .weight = 0.6,
         .message = "a program holds a whole row, and its registers do not: values spill to memory",
         .evidence = "the block is $at; {local_bytes} bytes of local memory a thread",
         .change = "stream the row in blocks of a few KB, or give long rows 16 or 32 warps",

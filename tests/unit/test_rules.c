@@ -137,6 +137,51 @@ static void queries_compile_and_names_are_their_own(void **state) {
     }
 }
 
+// docs/findings.md lists every rule as it is here: "- `id`: cause; where; condition, condition. Change."
+static char *entry_of(const kg_rule *r) {
+    static const char *const causes[] = {
+        [KG_CAUSE_AUTHORING] = "authoring", [KG_CAUSE_TUNING] = "tuning", [KG_CAUSE_HAZARD] = "hazard"};
+    kg_text t = {0};
+    kg_text_add(&t, "- `%s`: %s;", r->id, causes[r->cause]);
+    for (size_t i = 0; i < sizeof languages / sizeof *languages; i++)
+        if (r->languages & KG_IN(languages[i].language))
+            kg_text_add(&t, " %s", kg_language_name(languages[i].language));
+    if (!r->languages) kg_text_add(&t, " any");
+    kg_text_add(&t, r->when[0].fact ? ";" : "");
+    for (size_t i = 0; i < KG_WHEN && r->when[i].fact; i++)
+        kg_text_add(&t, "%s %s %c %g", i ? "," : "", r->when[i].fact, r->when[i].is, r->when[i].value);
+    kg_text_add(&t, ". %s.", r->change);
+    return t.data;
+}
+
+// Runs of space as one: the document's lines are wrapped.
+static void unwrap(char *s) {
+    char *to = s;
+    for (char *from = s; *from; from++)
+        if (!(*from == ' ' || *from == '\n')) *to++ = *from;
+        else if (to == s || to[-1] != ' ') *to++ = ' ';
+    *to = 0;
+}
+
+static void the_document_lists_them(void **state) {
+    (void)state;
+    char *text;
+    size_t len, rules = 0, listed = 0, missing = 0;
+    assert_int_equal(kg_read_file(KG_SOURCE_DIR "/docs/findings.md", 1 << 20, &text, &len, NULL), 0);
+    for (const char *at = text; (at = strstr(at, "\n- `")); at++) listed++;
+    unwrap(text);
+    for (size_t t = 0; kg_rule_tables(t); t++) {
+        for (size_t i = 0; i < kg_rule_tables(t)->n; i++, rules++) {
+            char *entry = entry_of(&kg_rule_tables(t)->rules[i]);
+            if (!strstr(text, entry)) printf("docs/findings.md lacks: %s\n", entry), missing++;
+            free(entry);
+        }
+    }
+    free(text);
+    assert_int_equal(missing, 0);
+    assert_int_equal(listed, rules);
+}
+
 // Bytes that are no program: no findings, and no end of the judge.
 static void any_bytes_are_read(void **state) {
     (void)state;
@@ -168,6 +213,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(queries_compile_and_names_are_their_own),
         cmocka_unit_test(each_has_its_kernels),
+        cmocka_unit_test(the_document_lists_them),
         cmocka_unit_test(any_bytes_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
