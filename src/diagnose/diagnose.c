@@ -9,9 +9,10 @@
 // A cause explains a miss when it stands for at least this share of the time.
 #define EXPLAINS 0.5
 
-static const kg_rule_table *const tables[] = {&kg_rules_triton, &kg_rules_triton_product, &kg_rules_tilelang,
-                                              &kg_rules_python, &kg_rules_cuda,           &kg_rules_cuda_launch,
-                                              &kg_rules_c,      &kg_rules_machine,        &kg_rules_times};
+static const kg_rule_table *const tables[] = {
+    &kg_rules_triton,  &kg_rules_triton_blocks, &kg_rules_triton_product, &kg_rules_tilelang,
+    &kg_rules_python,  &kg_rules_cuda,          &kg_rules_cuda_launch,    &kg_rules_c,
+    &kg_rules_machine, &kg_rules_times};
 
 const kg_rule_table *kg_rule_tables(size_t i) { return i < sizeof tables / sizeof *tables ? tables[i] : NULL; }
 

@@ -53,8 +53,8 @@ typedef struct {
     const kg_rule *rules;
     size_t n;
 } kg_rule_table;
-extern const kg_rule_table kg_rules_triton, kg_rules_triton_product, kg_rules_tilelang, kg_rules_python, kg_rules_cuda,
-    kg_rules_cuda_launch, kg_rules_c, kg_rules_machine, kg_rules_times;
+extern const kg_rule_table kg_rules_triton, kg_rules_triton_blocks, kg_rules_triton_product, kg_rules_tilelang,
+    kg_rules_python, kg_rules_cuda, kg_rules_cuda_launch, kg_rules_c, kg_rules_machine, kg_rules_times;
 // All tables, in a fixed order; NULL past the last.
 const kg_rule_table *kg_rule_tables(size_t i);
 

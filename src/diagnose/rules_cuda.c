@@ -40,6 +40,24 @@ static const kg_rule rules[] = {
         .change = "a warp or a block a row: threads take neighbouring columns, then a reduction by shuffles",
     },
     {
+        .id = "cuda-serial-row-pointer",
+        .languages = CUDA,
+        .cause = KG_CAUSE_AUTHORING,
+        .path =
+            {CUDA_KERNEL,
+             "(compound_statement (declaration declarator: (init_declarator declarator: (pointer_declarator declarator: (identifier) @line) value: (binary_expression operator: \"+\" right: (binary_expression left: [(identifier) @row (cast_expression value: (identifier) @row)] operator: \"*\"))))) @in",
+             C_UNIT_LOOP,
+             "(subscript_expression argument: (identifier) @of indices: (subscript_argument_list (identifier) @last) (#eq? @of \"$line\") (#eq? @last \"$k\")) @in"},
+        .has = {{1, THREAD_INDEX("$row")}},
+        .when = {SLOW},
+        .weight = 0.9,
+        .message =
+            "each thread walks its own row: a warp's loads are a whole row apart, and one row's elements wait for "
+            "each other",
+        .evidence = "$in in $kernel, where $line is the row of the thread",
+        .change = "a warp or a block a row: threads take neighbouring columns, then a reduction by shuffles",
+    },
+    {
         .id = "cuda-one-lane",
         .languages = CUDA,
         .cause = KG_CAUSE_AUTHORING,
