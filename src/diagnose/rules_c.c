@@ -138,7 +138,7 @@ static const kg_rule rules[] = {
         .when = {SLOW},
         .weight = 0.5,
         .message = "threads take turns at one variable in every turn of the loop",
-        .evidence = "#pragma$pragma",
+        .evidence = "#pragma $pragma",
         .change = "reduction(+ : ...) on the parallel loop, or a partial result a thread",
     },
 };

@@ -54,7 +54,7 @@ static const kg_rule rules[] = {
         .lacks = {{0, "(kernel_call_syntax . (_) . (_) @block (#not-match? @block \"^([1-9]|1[0-6])$\"))"}},
         .when = {SLOW},
         .weight = 0.9,
-        .message = "blocks of $one threads leave most lanes of each warp without work",
+        .message = "most lanes of each warp have no work: $one threads a block",
         .evidence = "$at",
         .change = "blocks of 128 to 256 threads that share a row or a range of elements",
     },

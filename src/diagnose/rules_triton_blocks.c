@@ -11,7 +11,8 @@ static const kg_rule rules[] = {
         .path = {TRITON_KERNEL,
                  "(call function: (attribute attribute: (identifier) @function) (#eq? @function "
                  "\"load\")) @at"},
-        .lacks = {{0, PYTHON_CALL("arange|make_block_ptr|make_tensor_descriptor|load_tensor_descriptor")}},
+        .lacks = {{0,
+                   PYTHON_CALL("arange|make_block_ptr|make_tensor_descriptor|load_tensor_descriptor|dot|dot_scaled")}},
         .when = {SLOW},
         .weight = 0.9,
         .message = "each program of $kernel works on single elements: no tl.arange, so one lane of the warp is used",
