@@ -17,6 +17,9 @@
 #define MAPPED                                                                                                          \
     "(assignment left: (subscript subscript: [(identifier) @last (binary_operator operator: \"+\" right: (identifier) " \
     "@last)] .) (#eq? @last \"$k\"))"
+// Two tensors multiplied, element by element.
+#define MULTIPLIES "((binary_operator left: (subscript) @x operator: \"*\" right: (subscript) @y) (#not-eq? @x @y))"
+#define WIDE_ONLY  "((string) @double (#match? @double \"float64\"))"
 // A dimension that the arguments have: memory of this size grows with the problem.
 #define TENSOR_LAST                                                                                          \
     "(call function: (_) @tensor arguments: (argument_list . (tuple (identifier) @dim .)) (#match? @tensor " \
@@ -34,15 +37,28 @@ static const kg_rule rules[] = {
             {TILELANG_KERNEL, SERIAL_LOOP,
              "[(augmented_assignment right: (_) @in) (assignment right: (_) @in) (if_statement condition: (_) @in)]",
              LAST_INDEX},
-        .lacks = {{1, IN_REGISTERS},
-                  {2, MAPPED},
-                  {2, PYTHON_CALL("gemm")},
-                  {1, "((string) @double (#match? @double \"float64\"))"}},
+        .lacks = {{1, IN_REGISTERS}, {2, MAPPED}, {1, WIDE_ONLY}, {3, MULTIPLIES}},
         .when = {SLOW},
         .weight = 0.95,
         .message = "the loop over $k reads the data one element a turn, and each turn waits for the memory of the last",
         .evidence = "in $kernel: for $k in $range$bounds, and $k indexes what is read: $in",
         .change = "copy the row into a fragment with T.copy and reduce it with T.reduce_sum, T.reduce_max or the like",
+    },
+    {
+        .id = "tilelang-serial-product",
+        .languages = TILELANG,
+        .cause = KG_CAUSE_AUTHORING,
+        .path =
+            {TILELANG_KERNEL, SERIAL_LOOP,
+             "[(augmented_assignment right: (_) @in) (assignment right: (_) @in) (if_statement condition: (_) @in)]",
+             LAST_INDEX},
+        .lacks = {{1, IN_REGISTERS}, {2, MAPPED}, {1, WIDE_ONLY}, {0, PYTHON_CALL("gemm")}},
+        .has = {{3, MULTIPLIES}},
+        .when = {SLOW},
+        .weight = 0.9,
+        .message = "the loop over $k multiplies one element a turn, and each turn waits for the memory of the last",
+        .evidence = "in $kernel: for $k in $range$bounds, and $k indexes what is read: $in",
+        .change = "copy blocks with T.copy; T.gemm for matrices, for a vector a fragment and T.reduce_sum",
     },
     {
         .id = "tilelang-serial-map",
@@ -94,8 +110,7 @@ static const kg_rule rules[] = {
              "operator: \"+\" right: (_) @in)) @at (#eq? @old @sum))",
              "(binary_operator left: (_) @left operator: \"*\" right: (_) @right (#match? @left \"[[].*[]]\") (#match? "
              "@right \"[[].*[]]\") (#not-eq? @left @right)) @in"},
-        .lacks = {{0, PYTHON_CALL("gemm|gemm_sp|gemm_v2|wgmma_gemm|tcgen05_gemm")},
-                  {1, "((string) @double (#match? @double \"float64\"))"}},
+        .lacks = {{0, PYTHON_CALL("gemm|gemm_sp|gemm_v2|wgmma_gemm|tcgen05_gemm")}, {1, WIDE_ONLY}},
         .when = {SLOW, PRODUCT, COMPUTE_BOUND},
         .weight = 0.9,
         .message = "the product is multiplied and added element by element: no matrix unit takes part",
