@@ -4,8 +4,7 @@
   bench_mutation.py                         every kernel of examples/kbx and examples/gap22, quick cases
   bench_mutation.py --per-category 0        every mutant there is, not two a kernel and category
   bench_mutation.py --full                  those that quick cases let pass, on the full cases too
-  bench_mutation.py --full=small            the same, but no case of 2^31 elements and more: 32-bit counters are asked as
-                                            16-bit ones, on the same cases of 2^15 elements
+  bench_mutation.py --full=small            the same, but nobody is asked with 2^31 elements, which takes minutes a mutant
   bench_mutation.py --only softmax,relu     these tasks; --category race: these mistakes; --no-usual-check: kgate alone
   bench_mutation.py --list                  the mutants' numbers, without judging
 
@@ -16,7 +15,8 @@ What is no mistake counts for neither side: a mutant that does not compile, one 
 kernel's own machine code (a loop of one turn, a branch never built: Papadakis et al., ICSE 2015), and one that
 equivalent.txt lists with the reason. A 32-bit counter goes wrong only where its own loop takes more than 2^31 turns, in
 full cases made for it (src/task/large_cases.c), which take a minute each. So a kgate that is built with
-KG_INDEX_BITS=15 has those cases at 2^15 elements (--small-index), and the mutants count in 16 bits there.
+KG_INDEX_BITS=15 has those cases at 2^15 elements (--small-index), and the mutants count in 16 bits there. Those that it
+lets pass are asked with 2^31 elements: a product of two 16-bit numbers is an int in C, that of 32-bit ones wraps.
 Every survivor is run beside its honest kernel on all cases (mutant_differs), so that survivors.txt says whether a case is missing (nothing tells them apart) or the bound covers the difference.
 Exits 1 when a mutant survives for which none of this holds.
 """
@@ -203,14 +203,14 @@ def judged_on_full_cases(o, asked, listed, records, survivors):
     others = [i for i in survivors if listed[i]["method"] != NARROW]
     large = ("--cases", "full", "--scope", "large", "--timeout")
     again = asked.answer(o.kgate, CANDIDATE, [listed[i] for i in others], verdicts, "--cases", "full", "--scope", "small", "--timeout", "60")
-    if o.full == "all":
-        more = asked.answer(o.kgate, CANDIDATE, [listed[i] for i in narrow], verdicts, *large, "60", jobs=1)
-    elif narrow and not os.path.exists(o.small_index):
+    records.update(zip(others, again))
+    if narrow and os.path.exists(o.small_index):
+        records.update(zip(narrow, asked.answer(o.small_index, CANDIDATE, [in_16_bits(listed[i]) for i in narrow], verdicts, *large, "10")))
+        narrow = [i for i in narrow if not is_caught(records[i])]
+    elif o.full == "small":
         sys.exit("no %s: `make bench-mutation` builds it" % o.small_index)
-    else:
-        more = asked.answer(o.small_index, CANDIDATE, [in_16_bits(listed[i]) for i in narrow], verdicts, *large, "10")
-    for i, r in zip(others + narrow, again + more):
-        records[i] = r
+    if o.full == "all":
+        records.update(zip(narrow, asked.answer(o.kgate, CANDIDATE, [listed[i] for i in narrow], verdicts, *large, "60", jobs=1)))
 
 
 def same_programs(listed, survivors, jobs):
@@ -228,11 +228,11 @@ def is_caught(record):
 
 def outcomes(o, asked, listed):
     """(records, what became of each mutant, which of them quick cases catch, why it is equivalent where it is)"""
-    records = asked.answer(o.kgate, CANDIDATE, listed, verdicts, "--cases", "quick", "--timeout", "10")
-    late = [i for i, r in enumerate(records) if not_built(r) and "did not end" in r["error"]]  # a busy machine
+    records = dict(enumerate(asked.answer(o.kgate, CANDIDATE, listed, verdicts, "--cases", "quick", "--timeout", "10")))
+    late = [i for i, r in records.items() if not_built(r) and "did not end" in r["error"]]  # a busy machine
     for i, r in zip(late, asked.answer(o.kgate, CANDIDATE, [listed[i] for i in late], verdicts, "--cases", "quick", "--timeout", "60")):
         records[i] = r
-    survivors = [i for i, r in enumerate(records) if not is_caught(r)]
+    survivors = [i for i, r in records.items() if not is_caught(r)]
     quick = set(range(len(records))) - set(survivors)
     known = known_equivalents()
     why = {i: why_equivalent(known, listed[i]) for i in survivors}
@@ -241,7 +241,7 @@ def outcomes(o, asked, listed):
     if o.full:
         judged_on_full_cases(o, asked, listed, records, open_ones)
     outcome = {}
-    for i, r in enumerate(records):
+    for i, r in records.items():
         outcome[i] = ("not built" if not_built(r) else "caught" if is_caught(r) else "same" if i in same
                       else "equivalent" if why[i] else "missed")
     return records, outcome, quick, why
@@ -272,7 +272,7 @@ def main():
     differs = ask(o.mutant_differs, ("task", "code", "honest"), "missed")
     others = {} if o.no_usual_check else ask(o.usual_check, ("task", "code"), "caught", "missed")
     with open(os.path.join(o.out, "records.jsonl"), "w") as f:
-        f.writelines(json.dumps(r) + "\n" for r in records)
+        f.writelines(json.dumps(r) + "\n" for r in records.values())
     with open(os.path.join(o.out, "survivors.txt"), "w") as f:
         for i, m in enumerate(listed):
             if outcome[i] in ("equivalent", "missed"):

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -37,6 +38,25 @@ static void fill_is_the_same_function_everywhere(void **state) {
     assert_int_equal(d->ops->gather(a, e, 5, index, got, NULL), -1);
     e.count = N + 4096;
     assert_int_equal(d->ops->fill(a, e, &f, 77, NULL), -1);
+    d->ops->arena_destroy(a);
+}
+
+// Few elements far apart: 8 GiB of inputs take the pages of three of them.
+static void elements_far_apart_take_no_memory(void **state) {
+    kg_device *d = *state;
+    kg_arena *a;
+    const kg_extent e = {512, KG_F32, ((int64_t)1 << 31) + 1};
+    const kg_fill f = {KG_FILL_NORMAL, 1, 2};
+    const int64_t index[] = {0, 1 << 30, (int64_t)1 << 31}, outside = e.count;
+    float got[3];
+    struct stat of;
+    assert_int_equal(d->ops->arena_create(d, 512 + (size_t)e.count * 4, false, &a, NULL), 0);
+    assert_int_equal(d->ops->fill_at(a, e, 3, index, &f, 77, NULL), 0);
+    assert_int_equal(d->ops->gather(a, e, 3, index, got, NULL), 0);
+    for (int i = 0; i < 3; i++) assert_true(got[i] == (float)kg_fill_value(&f, KG_F32, 77, index[i]));
+    assert_int_equal(fstat(d->ops->arena_info(a).fd, &of), 0);
+    assert_true(of.st_blocks * 512 < 32 << 20);  // three pages, 2 MiB each where they are huge
+    assert_int_equal(d->ops->fill_at(a, e, 1, &outside, &f, 77, NULL), -1);
     d->ops->arena_destroy(a);
 }
 
@@ -112,7 +132,9 @@ static void ceilings_are_plausible(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(fill_is_the_same_function_everywhere),
-                                       cmocka_unit_test(poison_is_counted), cmocka_unit_test(readers_can_only_read),
+                                       cmocka_unit_test(elements_far_apart_take_no_memory),
+                                       cmocka_unit_test(poison_is_counted),
+                                       cmocka_unit_test(readers_can_only_read),
                                        cmocka_unit_test(unknown_devices_are_told_what_is_here),
                                        cmocka_unit_test(ceilings_are_plausible)};
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -16,7 +16,8 @@ static void small_cases_are_checked_whole(void **state) {
     assert_false(kg_sample_needed(1000000, 1, KG_EFFORT_LOOK));
     assert_true(kg_sample_needed(1 << 24, 1, KG_EFFORT_LOOK));
     assert_false(kg_sample_needed(1 << 24, 1, KG_EFFORT_USUAL));
-    assert_false(kg_sample_needed((int64_t)1 << 40, 4096, KG_EFFORT_FULL));
+    assert_false(kg_sample_needed((int64_t)1 << 30, 4096, KG_EFFORT_FULL));
+    assert_true(kg_sample_needed(((int64_t)1 << 31) + 1, 1, KG_EFFORT_FULL));
 }
 
 static void indices_ascend_and_include_both_ends(void **state) {
@@ -38,6 +39,17 @@ static void every_hundredth_of_the_range_is_hit(void **state) {
     int hits[100] = {0};
     for (size_t i = 0; i < n; i++) hits[v[i] * 100 / total]++;
     for (int i = 0; i < 100; i++) assert_true(hits[i] > 0);
+    free(v);
+}
+
+// What a 32-bit counter never comes to is a hundred thousandth of all, and a fifth of what is looked at.
+static void what_lies_past_2_to_31_is_looked_at(void **state) {
+    (void)state;
+    int64_t *v, total = ((int64_t)1 << 31) + 12345;
+    size_t n = kg_sample_indices(total, 1, 42, &v), past = 0;
+    for (size_t i = 0; i < n; i++) past += v[i] > INT32_MAX;
+    assert_true(past > n / 5 && past < n / 3);
+    assert_int_equal(v[n - 1], total - 1);
     free(v);
 }
 
@@ -69,6 +81,7 @@ int main(void) {
         cmocka_unit_test(small_cases_are_checked_whole),
         cmocka_unit_test(indices_ascend_and_include_both_ends),
         cmocka_unit_test(every_hundredth_of_the_range_is_hit),
+        cmocka_unit_test(what_lies_past_2_to_31_is_looked_at),
         cmocka_unit_test(another_seed_draws_others),
         cmocka_unit_test(costly_rows_are_sampled_within_the_budget),
     };

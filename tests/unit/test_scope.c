@@ -57,6 +57,23 @@ static void finite_leaves_out_what_is_filled_with_nan(void **state) {
     assert_false(has);
 }
 
+static void large_and_small_are_the_two_halves(void **state) {
+    (void)state;
+    kg_scope small, large;
+    kg_cases b;
+    size_t n = 0;
+    assert_int_equal(kg_scope_parse("small", &small, NULL), 0);
+    assert_int_equal(kg_scope_parse("large", &large, NULL), 0);
+    assert_int_equal(kg_task_cases(kg_task_find("relu"), KG_CASES_FULL, &b, NULL), 0);
+    for (size_t i = 0; i < b.n; i++) {
+        const bool is = kg_scope_allows(&large, &b.items[i]);
+        assert_true(is != kg_scope_allows(&small, &b.items[i]));
+        n += is;
+    }
+    assert_int_equal(n, 2);  // many elements, and elements far apart
+    kg_cases_free(&b);
+}
+
 static void unknown_word_is_refused(void **state) {
     (void)state;
     kg_scope s;
@@ -72,6 +89,7 @@ int main(void) {
         cmocka_unit_test(nothing_said_keeps_everything),
         cmocka_unit_test(dtype_and_layout_are_kept_to),
         cmocka_unit_test(finite_leaves_out_what_is_filled_with_nan),
+        cmocka_unit_test(large_and_small_are_the_two_halves),
         cmocka_unit_test(unknown_word_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -89,6 +89,12 @@ static int cases(kg_cases *b) {
     if (b->level == KG_CASES_QUICK || b->level == KG_CASES_FULL) {
         quick(b);
         if (b->level == KG_CASES_FULL) full(b);
+        // As many elements to be quantised as there are outputs.
+        const int64_t side = KG_SIDE_PAST_32_BITS;
+        if (b->level == KG_CASES_FULL)
+            add(b, kg_tensor_expanded(KG_F32, KG_SHAPE(side, side, 1), 0),
+                kg_tensor_contiguous(KG_F32, KG_SHAPE(side, 1, 1)))
+                ->large = true;
         return 0;
     }
     const int64_t most = b->level == KG_TIMED_CUDA ? 16 : 4;
