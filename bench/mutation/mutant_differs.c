@@ -59,7 +59,9 @@ static void all_cases(const kg_task *t, kg_cases *b, kg_adapter fn, uint64_t *ha
     if (child == 0) {
         alarm(SECONDS);
         for (size_t i = 0; i < b->n && i < MOST; i++)
-            hash[i] = kg_case_largest(&b->items[i]) > LARGEST ? 1 : case_hash(t, &b->items[i], fn);
+            hash[i] = kg_case_is_large(&b->items[i]) || kg_case_largest(&b->items[i]) > LARGEST
+                          ? 1
+                          : case_hash(t, &b->items[i], fn);
         _exit(0);
     }
     int status;

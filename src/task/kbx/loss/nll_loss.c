@@ -1,6 +1,8 @@
 // nll_loss(input, target, weight=None, ignore_index=-100, reduction='mean') -> Tensor
 //
 // Terms -weight[t] input[n, t]; those of ignore_index are 0 and have no weight. mean divides by the sum of weights.
+#include <math.h>
+
 #include "task/losses.h"
 
 static int cases(kg_cases *b) { return kg_class_loss_cases(b, KG_NORMAL(-3, 1), 0); }  // log-probabilities
@@ -50,6 +52,7 @@ static void work(const kg_task *t, const kg_case *c, kg_work *w) {
                    .bytes_written = (double)kg_case_output_bytes(c, t)};
     const kg_arg *weight = kg_case_arg(c, t, "weight");
     if (!weight->none) w->bytes_read += (double)kg_span_bytes(&weight->tensor);
+    w->bytes_read = fmin(w->bytes_read, (double)kg_case_input_bytes(c, t));  // expanded inputs are read once
     w->ops[kg_plain_unit(c->outs[0].dtype)] = 2 * n;
 }
 
