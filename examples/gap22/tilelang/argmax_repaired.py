@@ -25,9 +25,10 @@ def argmax_kernel(dtype, vec, threads=256):
             row_max = T.alloc_fragment((1,), wide)
             row_where = T.alloc_fragment((1,), "int32")
             row_invalid = T.alloc_fragment((1,), "int32")
-            T.fill(largest, lowest)
-            T.fill(where, nowhere)
-            T.fill(invalid, nowhere)
+            for i, j in T.Parallel(threads, vec):
+                largest[i, j] = lowest
+                where[i, j] = nowhere
+                invalid[i, j] = nowhere
             for k in T.serial(T.ceildiv(n, threads)):
                 for i, j in T.Parallel(threads, vec):
                     if k * threads + i < n:

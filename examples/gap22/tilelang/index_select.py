@@ -16,7 +16,9 @@ def select_kernel(dtype, index_dtype, vec, threads=128):
 
     @T.prim_func
     def main(I: T.Tensor((R,), index_dtype), X: T.Tensor((O, V, n, vec), dtype), Y: T.Tensor((O, R, n, vec), dtype)):
-        with T.Kernel(R, O, threads=threads) as (row, outer):
+        with T.Kernel(O * R, threads=threads) as slot:
+            outer = slot // R
+            row = slot % R
             for k in T.serial(T.ceildiv(n, threads)):
                 for i, j in T.Parallel(threads, vec):
                     if k * threads + i < n:

@@ -14,7 +14,7 @@ def swiglu_kernel(dtype, vec, threads=256):
 
     @T.prim_func
     def main(XY: T.Tensor((M, 2, n, vec), dtype), Z: T.Tensor((M, n, vec), dtype)):
-        with T.Kernel(T.ceildiv(n, threads), M, threads=threads) as (b, row):
+        with T.Kernel(M, T.ceildiv(n, threads), threads=threads) as (row, b):
             for i, j in T.Parallel(threads, vec):
                 if b * threads + i < n:
                     x = T.cast(XY[row, 0, b * threads + i, j], wide)
