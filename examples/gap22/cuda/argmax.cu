@@ -78,11 +78,26 @@ __device__ __forceinline__ T comparable(T x) {
     return x;
 }
 
+// A tensor as a kernel can take it: a DLTensor's shape and strides lie in the host's memory.
+struct Passed {
+    DLTensor t;
+    int64_t shape[8], strides[8];
+    explicit Passed(const DLTensor *from) : t(*from) {
+        for (int d = 0; d < t.ndim; d++) shape[d] = from->shape[d], strides[d] = kg_stride(from, d);
+    }
+    __device__ DLTensor *get() {
+        t.shape = shape;
+        t.strides = strides;
+        return &t;
+    }
+};
+
 // Lines along `dim`, or the flattened tensor; any strides.
 template <typename T, typename A>
-__global__ void plain(DLTensor input, int64_t *out, int64_t rows, int64_t n, int64_t dim, bool flat) {
+__global__ void plain(Passed input_at, int64_t *out, int64_t rows, int64_t n, int64_t dim, bool flat) {
     const int64_t row = ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) / 32;
     if (row >= rows) return;
+    const DLTensor &input = *input_at.get();
     const T *x = (const T *)((const char *)input.data + input.byte_offset);
     const int64_t from = flat ? 0 : kg_line(&input, dim, row), step = flat ? 0 : kg_stride(&input, dim);
     Best<A> b = {comparable(x[from]), 0};
@@ -102,7 +117,7 @@ static bool aligned(const DLTensor *t) { return (uintptr_t)data_of<char>(t) % 16
 
 template <typename T, typename A>
 static void run_plain(const DLTensor *input, int64_t *to, int64_t rows, int64_t n, const int64_t *dim, cudaStream_t s) {
-    plain<T, A><<<(unsigned)((rows + 3) / 4), 128, 0, s>>>(*input, to, rows, n, dim ? *dim : 0, !dim);
+    plain<T, A><<<(unsigned)((rows + 3) / 4), 128, 0, s>>>(Passed(input), to, rows, n, dim ? *dim : 0, !dim);
 }
 template <typename T>
 static void run(const DLTensor *input, int64_t *to, int64_t rows, int64_t n, const int64_t *dim, cudaStream_t s) {

@@ -78,9 +78,25 @@ __global__ void __launch_bounds__(512)
     }
 }
 
+// A tensor as a kernel can take it: a DLTensor's shape and strides lie in the host's memory.
+struct Passed {
+    DLTensor t;
+    int64_t shape[8], strides[8];
+    explicit Passed(const DLTensor *from) : t(*from) {
+        for (int d = 0; d < t.ndim; d++) shape[d] = from->shape[d], strides[d] = kg_stride(from, d);
+    }
+    __device__ DLTensor *get() {
+        t.shape = shape;
+        t.strides = strides;
+        return &t;
+    }
+};
+
 // Any dtype and strides.
-__global__ void plain(DLTensor input, DLTensor weight, bool weighted, DLTensor bias, bool biased, DLTensor out,
+__global__ void plain(Passed input_at, Passed weight_at, bool weighted, Passed bias_at, bool biased, Passed out_at,
                       int64_t n, double eps) {
+    const DLTensor &input = *input_at.get(), &weight = *weight_at.get(), &bias = *bias_at.get();
+    DLTensor &out = *out_at.get();
     const int64_t first = blockIdx.x * n;
     double total = 0;
     for (int64_t k = threadIdx.x; k < n; k += blockDim.x) total += kg_get(&input, first + k);
@@ -131,7 +147,7 @@ extern "C" int layer_norm(const DLTensor *input, const kg_ints *normalized_shape
     else if (packed && t.code == kDLFloat && t.bits == 16) run<__half>(input, weight, bias, out, rows, n, eps, stream);
     else if (packed && t.code == kDLBfloat) run<__nv_bfloat16>(input, weight, bias, out, rows, n, eps, stream);
     else
-        plain<<<(unsigned)rows, 128, 0, stream>>>(*input, weight ? *weight : *input, weight != nullptr,
-                                                  bias ? *bias : *input, bias != nullptr, *out, n, eps);
+        plain<<<(unsigned)rows, 128, 0, stream>>>(Passed(input), Passed(weight ? weight : input), weight != nullptr,
+                                                  Passed(bias ? bias : input), bias != nullptr, Passed(out), n, eps);
     return cudaGetLastError() != cudaSuccess;
 }

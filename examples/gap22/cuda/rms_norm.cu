@@ -65,8 +65,24 @@ __global__ void __launch_bounds__(512) by_row(const T *in, const T *weight, T *o
     }
 }
 
+// A tensor as a kernel can take it: a DLTensor's shape and strides lie in the host's memory.
+struct Passed {
+    DLTensor t;
+    int64_t shape[8], strides[8];
+    explicit Passed(const DLTensor *from) : t(*from) {
+        for (int d = 0; d < t.ndim; d++) shape[d] = from->shape[d], strides[d] = kg_stride(from, d);
+    }
+    __device__ DLTensor *get() {
+        t.shape = shape;
+        t.strides = strides;
+        return &t;
+    }
+};
+
 // Any dtype and strides.
-__global__ void plain(DLTensor input, DLTensor weight, bool weighted, DLTensor out, int64_t n, double eps) {
+__global__ void plain(Passed input_at, Passed weight_at, bool weighted, Passed out_at, int64_t n, double eps) {
+    const DLTensor &input = *input_at.get(), &weight = *weight_at.get();
+    DLTensor &out = *out_at.get();
     const int64_t first = blockIdx.x * n;
     double total = 0;
     for (int64_t k = threadIdx.x; k < n; k += blockDim.x)
@@ -111,6 +127,6 @@ extern "C" int rms_norm(const DLTensor *input, const kg_ints *normalized_shape, 
     if (packed && t.code == kDLFloat && t.bits == 32) run<float>(input, weight, out, rows, n, eps, stream);
     else if (packed && t.code == kDLFloat && t.bits == 16) run<__half>(input, weight, out, rows, n, eps, stream);
     else if (packed && t.code == kDLBfloat) run<__nv_bfloat16>(input, weight, out, rows, n, eps, stream);
-    else plain<<<(unsigned)rows, 128, 0, stream>>>(*input, weight ? *weight : *input, weight != nullptr, *out, n, eps);
+    else plain<<<(unsigned)rows, 128, 0, stream>>>(Passed(input), Passed(weight ? weight : input), weight != nullptr, Passed(out), n, eps);
     return cudaGetLastError() != cudaSuccess;
 }

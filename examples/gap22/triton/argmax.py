@@ -21,7 +21,7 @@ def argmax_kernel(x_ptr, out_ptr, n, LOWEST: tl.constexpr, BLOCK: tl.constexpr):
         x = tl.where(x == x, x, LOWEST)
         value, at = tl.max(x, 0).to(best.dtype), tl.argmax(x, 0)
         where = tl.where(value > best, start + at, where)
-        best = tl.maximum(best, value)
+        best = tl.maximum(best, value).to(best.dtype)
     where = tl.where(nan_at < n, nan_at, where)
     tl.store(out_ptr + row + tl.arange(0, 1), where)
 

@@ -17,7 +17,7 @@ def max_kernel(x_ptr, out_ptr, n, LOWEST: tl.constexpr, BLOCK: tl.constexpr):
     for start in range(0, n, BLOCK):
         column = start + tl.arange(0, BLOCK)
         x = tl.load(x_ptr + row * n + column, mask=column < n, other=LOWEST)
-        best = tl.maximum(best, tl.max(x, 0).to(dtype))
+        best = tl.maximum(best, tl.max(x, 0)).to(dtype)
         nans = tl.maximum(nans, tl.max((x != x).to(tl.int32), 0))
     if dtype.is_floating():
         best = tl.where(nans > 0, float("nan"), best)

@@ -17,7 +17,7 @@ def max_kernel(x_ptr, out_ptr, rows, n, LOWEST: tl.constexpr, ROWS: tl.constexpr
     for start in range(0, n, BLOCK):
         column = start + tl.arange(0, BLOCK)[None, :]
         x = tl.load(x_ptr + row * n + column, mask=(row < rows) & (column < n), other=LOWEST)
-        best = tl.maximum(best, x, propagate_nan=tl.PropagateNan.ALL)
+        best = tl.maximum(best, x, propagate_nan=tl.PropagateNan.ALL).to(dtype)
     most = tl.max(best, 1)
     if dtype.is_floating():
         most = tl.where(tl.max((best != best).to(tl.int32), 1) > 0, float("nan"), most)
