@@ -6,7 +6,7 @@
 
 #include "diagnose/internal.h"
 
-// A cause explains a miss when it stands for at least this share of the time.
+// Causes explain a miss when they stand for at least this share of the time.
 #define EXPLAINS 0.5
 
 static const kg_rule_table *const tables[] = {
@@ -61,7 +61,8 @@ typedef struct {
     json_t *json;
     double rank;
     size_t order;
-    bool explains;
+    bool authoring;
+    double share;  // NAN: not modelled
 } finding;
 
 static char *evidence_of(const kg_rule *r, const kg_places *p, const kg_syntax *s, const kg_facts *facts) {
@@ -92,7 +93,8 @@ static finding make(const kg_rule *r, const kg_places *p, const kg_syntax *s, co
     json_object_set_new(o, "explains", known ? json_real(share) : json_null());
     json_object_set_new(o, "basis", json_string(known ? "modelled" : about_source ? "text" : "counted"));
     const double weight = r->cause == KG_CAUSE_HAZARD ? 0 : known ? share : r->weight;
-    return (finding){.json = o, .rank = weight, .explains = r->cause == KG_CAUSE_AUTHORING && weight >= EXPLAINS};
+    return (finding){
+        .json = o, .rank = weight, .authoring = r->cause == KG_CAUSE_AUTHORING, .share = known ? share : NAN};
 }
 
 static int by_rank(const void *a, const void *b) {
@@ -124,6 +126,19 @@ static void ask(kg_diagnoser *d, size_t table, const kg_subject *s, const kg_syn
     }
 }
 
+// Shares that a model gives add up. What only the text says stands for itself: three small habits are not one large
+// fault.
+static bool explains(const findings *found) {
+    double together = 0;
+    for (size_t i = 0; i < found->n; i++) {
+        const finding *f = &found->items[i];
+        if (!f->authoring) continue;
+        if (isnan(f->share) && f->rank >= EXPLAINS) return true;
+        together += isnan(f->share) ? 0 : f->share;
+    }
+    return together >= EXPLAINS;
+}
+
 json_t *kg_diagnose(kg_diagnoser *d, const kg_subject *s, bool *explained) {
     kg_syntax syntax;
     findings found = {0};
@@ -131,11 +146,8 @@ json_t *kg_diagnose(kg_diagnoser *d, const kg_subject *s, bool *explained) {
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) ask(d, i, s, &syntax, &found);
     if (found.n) qsort(found.items, found.n, sizeof *found.items, by_rank);
     json_t *list = json_array();
-    *explained = false;
-    for (size_t i = 0; i < found.n; i++) {
-        *explained |= found.items[i].explains;
-        json_array_append_new(list, found.items[i].json);
-    }
+    *explained = explains(&found);
+    for (size_t i = 0; i < found.n; i++) json_array_append_new(list, found.items[i].json);
     free(found.items);
     kg_syntax_free(&syntax);
     return list;

@@ -31,12 +31,13 @@ static int convert_in_kernel(const kg_syntax *s, size_t variant, kg_edits *out, 
     (void)variant;
     kg_captures casts[32], kernels[32], loads[64];
     const TSNode root = ts_tree_root_node(s->tree);
+    // Two patterns: a predicate is asked of all that its pattern can match.
     size_t n = kg_matches(
                s, root,
-               "[((call function: (attribute object: (_) @a attribute: (identifier) @b) arguments: "
+               "((call function: (attribute object: (_) @a attribute: (identifier) @b) arguments: "
                "(argument_list) @c) @at (#eq? @b \"float\") (#eq? @c \"()\")) ((call function: (attribute "
                "object: (_) @a attribute: (identifier) @b) arguments: (argument_list . (attribute) @c .)) @at "
-               "(#any-of? @b \"to\" \"type\") (#eq? @c \"torch.float32\"))]",
+               "(#any-of? @b \"to\" \"type\") (#eq? @c \"torch.float32\"))",
                casts, 32),
            made = 0;
     for (size_t i = 0; i < n; i++) {
@@ -93,13 +94,13 @@ static int store_native(const kg_syntax *s, size_t variant, kg_edits *out, char 
 
 static const kg_repair_rule rules[] = {
     {.info = {.id = "convert-in-kernel",
-              .answers = "triton-converted-outside",
+              .answers = "converted-outside",
               .languages = KG_IN(KG_LANG_TRITON),
               .variants = 1,
               .what = "inputs are read in their own dtype and converted in registers"},
      .make = convert_in_kernel},
     {.info = {.id = "store-native",
-              .answers = "triton-converted-back",
+              .answers = "converted-back",
               .languages = KG_IN(KG_LANG_TRITON) | KG_IN(KG_LANG_TILELANG),
               .variants = 1,
               .what = "the output is written in its own dtype"},

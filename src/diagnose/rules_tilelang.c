@@ -163,11 +163,11 @@ static const kg_rule rules[] = {
     {
         .id = "tilelang-one-configuration",
         .languages = TILELANG,
-        .cause = KG_CAUSE_TUNING,
+        .cause = KG_CAUSE_AUTHORING,
         .path = {TILELANG_KERNEL, PYTHON_CALL_AT("gemm")},
         .lacks = {{0, IDENTIFIER("[Aa]uto_?[Tt]un")}},
         .when = {SLOW, PRODUCT},
-        .weight = 0.35,
+        .weight = 0.5,
         .message = "the product runs in one configuration, whatever its shape and dtype",
         .evidence = "T.gemm in $kernel, and no tilelang.autotune",
         .change = "@tilelang.autotune over block sizes, num_stages and threads",

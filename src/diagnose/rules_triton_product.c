@@ -67,11 +67,11 @@ static const kg_rule rules[] = {
     {
         .id = "triton-one-configuration",
         .languages = TRITON,
-        .cause = KG_CAUSE_TUNING,
+        .cause = KG_CAUSE_AUTHORING,
         .path = {TRITON_KERNEL, PYTHON_CALL_AT("dot|dot_scaled")},
         .lacks = {{0, PYTHON_CALL("autotune")}},
         .when = {SLOW, PRODUCT},
-        .weight = 0.4,
+        .weight = 0.5,
         .message = "the product runs in one configuration, whatever its shape and dtype",
         .evidence = "tl.dot in $kernel, and no @triton.autotune",
         .change = "@triton.autotune over tile sizes (128 x 128 and 128 x 256), 3 to 5 stages, 4 and 8 warps",

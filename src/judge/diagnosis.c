@@ -33,10 +33,10 @@ static void facts_of_size(const kg_trial *t, const kg_case_times *ct, kg_facts *
     kg_facts_set(f, "synchronises", !ct->held);
     // Behind the hold the device never waits for the host; in use it does where the host takes as long.
     if (ct->held) kg_facts_set(f, "host_share", fmin(1, ct->host_s / time));
-    // Widening half-precision data in a pass of its own: read 2 bytes, write 4, and the kernel reads 4 for 2. Three
-    // times the compulsory traffic on top of it.
+    // A pass of its own that widens half-precision data reads 2 bytes and writes 4, and the kernel then reads 4 for 2:
+    // 8 bytes an element, twice what one read and one write of it take. One that narrows results adds as much.
     if (kg_dtype_is_float(d) && kg_dtype_size(d) == 2)
-        kg_facts_set(f, "recast_share", fmin(1, 3 * ct->sol.memory_s / time));
+        kg_facts_set(f, "recast_share", fmin(1, 2 * ct->sol.memory_s / time));
     // A product on the float32 units takes at least this share of the time; the matrix units would take sol.compute_s.
     kg_work w = {0};
     if (t->task->work) t->task->work(t->task, ct->c, &w);
@@ -56,6 +56,8 @@ static void facts_of_verdict(const kg_trial *t, const kg_verdict *v, kg_facts *f
     kg_facts_set(f, "utilization", v->util.mid);
     if (v->library != KG_SCREEN_NONE) kg_facts_set(f, "library_fail", v->library == KG_SCREEN_FAIL);
     if (v->roofline != KG_SCREEN_NONE) kg_facts_set(f, "roofline_fail", v->roofline == KG_SCREEN_FAIL);
+    if (strncmp(t->judge->info.arch, "sm_", 3) == 0) kg_facts_set(f, "sm", strtod(t->judge->info.arch + 3, NULL));
+    if (t->n_times) kg_facts_set(f, "lre_small", t->times[0].lre.mid);
     if (ct) facts_of_size(t, ct, f);
 }
 

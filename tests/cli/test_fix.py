@@ -1,0 +1,84 @@
+"""kgate fix offers what pays, says why it does not offer the rest, and writes only when it is told to."""
+
+import json
+import os
+import unittest
+
+import test_cli
+from test_cli import RIGHT, WRONG
+
+SIZE = "f32[16384]"
+# Right, and slow for what one element costs: two cores halve it, on a busy machine too.
+SLOW = """/* kgate: task=relu */
+#include <kgate/kernel.h>
+#include <math.h>
+int relu(const DLTensor *input, bool inplace, DLTensor *out) {
+    for (int64_t i = 0; i < kg_elements(out); i++) {
+        const double x = kg_get(input, i);
+        double spent = 0;
+        for (int k = 0; k < 300; k++) spent += sin(x + k);
+        kg_put(out, i, x < 0 ? 0 * (spent > 1e9) : x);
+    }
+    return 0;
+}
+"""
+
+
+class Fix(test_cli.Cli):
+    def fix(self, *args):
+        done = self.kgate("fix", "--format", "json", "--scope", "f32,small", *args)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    @unittest.skipIf((os.cpu_count() or 1) < 2, "one core: nothing to gain")
+    def test_what_pays_is_offered_and_applied_only_when_asked(self):
+        self.write("slow.c", SLOW)
+        fix = self.fix("slow.c")[0]
+        step = [s for s in fix["steps"] if s["repair"] == "c-parallel-loops"][0]
+        self.assertEqual((step["outcome"], step["why"]), ("kept", None))
+        self.assertGreater(step["lre_ci"][0], 1)
+        self.assertIn("\n+    #pragma omp parallel for\n", fix["diff"])
+        self.assertNotEqual(fix["after"]["verdict"], "incorrect")
+        self.assertEqual(self.read("slow.c"), SLOW)
+        self.fix("--apply", "slow.c")
+        self.assertIn("    #pragma omp parallel for\n    for (int64_t i", self.read("slow.c"))
+
+    def test_only_right_and_slow_kernels_are_repaired(self):
+        self.write("wrong.c", WRONG)
+        done = self.kgate("fix", "wrong.c")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("not right: only a right and slow kernel is repaired", done.stdout)
+
+    def test_one_line_for_what_is_no_candidate(self):
+        self.refused("fix", code=2, says=("no candidate",))
+        self.refused("fix", "absent.c", code=2, says=("absent.c",))
+
+    def read(self, name):
+        with open(os.path.join(self.folder, name), encoding="utf-8") as f:
+            return f.read()
+
+
+class Calibrate(test_cli.Cli):
+    def test_thresholds_lie_between_what_is_labelled(self):
+        self.write("points.csv", "operator,bound,lre,utilization,label\n"
+                   "a,memory,0.4,0.1,authoring\na,memory,0.9,0.6,clean\n"
+                   "b,compute,0.3,0.45,residual\nb,compute,1.0,0.8,clean\n")
+        done = self.kgate("screen", "calibrate", "--format", "json", "points.csv")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        library, memory, compute, pooled = json.loads(done.stdout)
+        self.assertAlmostEqual(library["threshold"], 0.6, places=5)
+        self.assertAlmostEqual(memory["threshold"], 0.06 ** 0.5, places=5)
+        self.assertAlmostEqual(compute["threshold"], 0.6, places=5)
+        self.assertEqual(pooled["points"], 4)
+        self.assertEqual(library["fit"]["precision"], 1)
+
+    def test_bad_files_get_one_line(self):
+        self.write("points.csv", "operator,lre\na,0.4\n")
+        self.refused("screen", "calibrate", "points.csv", code=2, says=("points.csv:2", "bound"))
+        self.write("none.jsonl", "not json\n")
+        self.refused("screen", "calibrate", "none.jsonl", code=2, says=("none.jsonl", "--labels"))
+        self.refused("screen", code=2, says=("calibrate",))
+
+
+if __name__ == "__main__":
+    unittest.main()
