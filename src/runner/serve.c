@@ -297,7 +297,7 @@ typedef struct {
 static const operation operations[] = {{"hello", do_hello, true},          {"arenas", do_arenas, false},
                                        {"calibrate", do_calibrate, false}, {"load", do_load, false},
                                        {"case", do_case, false},           {"call", do_call, false},
-                                       {"observe", do_observe, false},      {"batch", do_batch, false}};
+                                       {"observe", do_observe, false},     {"batch", do_batch, false}};
 
 static int dispatch(runner *r, kg_packet *p, kg_error *err) {
     const char *op = text_of(p->json, "op");

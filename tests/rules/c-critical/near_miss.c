@@ -7,9 +7,7 @@ int task(const DLTensor *input, DLTensor *out) {
     int64_t n = kg_dim(input, -1), rows = kg_elements(input) / n;
     float total = 0;
 #pragma omp parallel for reduction(+ : total)
-    for (int64_t i = 0; i < rows * n; i++) {
-        total += x[i];
-    }
+    for (int64_t i = 0; i < rows * n; i++) { total += x[i]; }
     y[0] = total;
     return 0;
 }
