@@ -68,8 +68,9 @@ typedef struct {
     const char *text;
     size_t len;
     TSTree *tree;
+    double deadline;  // by kg_now(): queries find nothing after it
 } kg_syntax;
-// false: no grammar for it, or it takes too long to parse.
+// false: no grammar for it, nested deeper than any program is, or it takes too long to parse.
 bool kg_syntax_parse(kg_language l, const char *text, size_t len, kg_syntax *out);
 void kg_syntax_free(kg_syntax *s);
 

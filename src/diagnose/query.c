@@ -7,6 +7,9 @@
 
 #define MATCH_LIMIT 4096  // states a hostile source may make a query hold
 #define EACH_LIMIT  20000
+// A page of source takes milliseconds. Whoever writes one that takes longer gets no findings.
+#define PATIENCE_S 2.0
+#define DEEPEST    1000  // levels of a tree: a query's cursor looks at all that lie above it
 
 typedef enum { EQ, MATCH, ANY_OF } predicate_kind;
 
@@ -45,20 +48,36 @@ kg_grammar kg_grammar_of(kg_language l) {
     }
 }
 
+void kg_syntax_free(kg_syntax *s) {
+    if (s->tree) ts_tree_delete(s->tree);
+    s->tree = NULL;
+}
+
+static bool too_deep(const kg_syntax *s) {
+    TSTreeCursor c = ts_tree_cursor_new(ts_tree_root_node(s->tree));
+    int depth = 0, deepest = 0;
+    for (bool on = true; on && deepest <= DEEPEST && kg_now() < s->deadline;) {
+        if (ts_tree_cursor_goto_first_child(&c)) {
+            if (++depth > deepest) deepest = depth;
+            continue;
+        }
+        while (!ts_tree_cursor_goto_next_sibling(&c) && (on = ts_tree_cursor_goto_parent(&c))) depth--;
+    }
+    ts_tree_cursor_delete(&c);
+    return deepest > DEEPEST || kg_now() >= s->deadline;
+}
+
 bool kg_syntax_parse(kg_language l, const char *text, size_t len, kg_syntax *out) {
     *out = (kg_syntax){.grammar = kg_grammar_of(l), .text = text, .len = len};
     if (out->grammar == KG_GRAMMAR_NONE || len > (4u << 20)) return false;
     TSParser *p = ts_parser_new();
     ts_parser_set_language(p, language_of(out->grammar));
-    ts_parser_set_timeout_micros(p, 2000000);  // a page of source takes a millisecond
+    out->deadline = kg_now() + PATIENCE_S;
+    ts_parser_set_timeout_micros(p, (uint64_t)(PATIENCE_S * 1e6));
     out->tree = ts_parser_parse_string(p, NULL, text, (uint32_t)len);
     ts_parser_delete(p);
+    if (out->tree && too_deep(out)) kg_syntax_free(out);
     return out->tree != NULL;
-}
-
-void kg_syntax_free(kg_syntax *s) {
-    if (s->tree) ts_tree_delete(s->tree);
-    s->tree = NULL;
 }
 
 // ---- predicates -----------------------------------------------------------------------------------------------------
@@ -203,13 +222,18 @@ static void push(const kg_query *q, const TSQueryMatch *m, kg_captures *c) {
     }
 }
 
+static bool too_late(TSQueryCursorState *state) { return kg_now() > ((const kg_syntax *)state->payload)->deadline; }
+
 bool kg_query_each(const kg_query *q, const kg_syntax *s, TSNode node, kg_captures *c, kg_match_fn *each, void *ctx) {
-    TSQueryCursor *cursor = ts_query_cursor_new();
-    TSQueryMatch m;
+    kg_syntax watched = *s;
+    const TSQueryCursorOptions options = {.payload = &watched, .progress_callback = too_late};
     const size_t before = c->n;
     bool go_on = true;
+    TSQueryMatch m;
+    if (kg_now() > s->deadline) return true;
+    TSQueryCursor *cursor = ts_query_cursor_new();
     ts_query_cursor_set_match_limit(cursor, MATCH_LIMIT);
-    ts_query_cursor_exec(cursor, q->q, node);
+    ts_query_cursor_exec_with_options(cursor, q->q, node, &options);
     for (int n = 0; go_on && n < EACH_LIMIT && ts_query_cursor_next_match(cursor, &m); n++) {
         if (!predicates_hold(q, s, &m, c)) continue;
         push(q, &m, c);

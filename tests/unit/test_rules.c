@@ -209,12 +209,34 @@ static void any_bytes_are_read(void **state) {
     kg_diagnoser_close(d);
 }
 
+// Nested deeper than any program: a cursor of queries looks at all that lies above it, which would take hours.
+static void depth_costs_findings_and_no_time(void **state) {
+    (void)state;
+    enum { DEPTH = 200000 };
+    char *deep = kg_alloc(DEPTH + 1);
+    memset(deep, '(', DEPTH);
+    kg_diagnoser *d = kg_diagnoser_open();
+    kg_facts facts = {0};
+    kg_facts_set(&facts, "slow", 1);
+    for (int l = KG_LANG_CUDA; l <= KG_LANG_TRITON; l += KG_LANG_TRITON - KG_LANG_CUDA) {
+        kg_subject s = {.language = (kg_language)l, .source = deep, .len = DEPTH, .facts = &facts};
+        bool explained;
+        json_t *found = kg_diagnose(d, &s, &explained);
+        assert_int_equal(json_array_size(found), 0);
+        json_decref(found);
+    }
+    kg_facts_free(&facts);
+    kg_diagnoser_close(d);
+    free(deep);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(queries_compile_and_names_are_their_own),
         cmocka_unit_test(each_has_its_kernels),
         cmocka_unit_test(the_document_lists_them),
         cmocka_unit_test(any_bytes_are_read),
+        cmocka_unit_test(depth_costs_findings_and_no_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
