@@ -211,7 +211,7 @@ static const option table[] = {
     {"seed", 0, "N", "values of the inputs; replays a run (default: fresh)", set_seed, NULL},
     {"case", 0, "NAME", "only this case; with --seed, the replay of a failure", set_case, NULL},
     {"cases", 0, "SET", "quick, full, or float64: the full ones in float64 (quick)", set_cases, NULL},
-    {"scope", 0, "LIST", "only such cases: f32,f16,contiguous,nonempty,finite,small,large", set_scope, NULL},
+    {"scope", 0, "LIST", "only such cases: f32,f16,contiguous,nonempty,finite,small,...", set_scope, NULL},
     {"check-only", 0, NULL, "judge whether it is right, and do not time it", set_check_only, NULL},
     {"profile", 0, NULL, "say where the seconds of a judgement went", set_profile, NULL},
     {"timeout", 0, "SECONDS", "for one step of a candidate: build, load, a case, a batch (60)", set_timeout, NULL},

@@ -115,7 +115,7 @@ class Cli(unittest.TestCase):
 class Usage(Cli):
     def test_help_teaches_with_examples(self):
         self.assertIn("kgate run softmax.c", self.kgate("--help").stdout)
-        for command in ("run", "gate", "task", "device", "explain", "results"):
+        for command in ("run", "gate", "task", "device", "explain", "results", "fix", "screen"):
             text = self.kgate(command, "--help").stdout
             self.assertIn("usage: kgate " + command, text)
             self.assertIn("\n  kgate " + command, text)

@@ -26,7 +26,7 @@ class Gate(unittest.TestCase):
         self.assertEqual(done.returncode, 1, done.stderr)
         why = r"worst .*means over the screened sizes:.* (LRE [\d.]+ < 0\.800|utilisation [\d.]+% < 35%)"
         said = done.stderr.decode()
-        self.assertRegex(said, r"gate not met \(--require efficient\): \S+relu_slow\.c: slow: " + why)
+        self.assertRegex(said, r"gate not met \(--require efficient\): \S+relu_slow\.c: slow: .*" + why)
         self.assertRegex(done.stdout.decode().replace("\n", " "), why)
 
     def test_fast_kernel_passes_a_generous_gate_and_its_times_stand_in_the_record(self):

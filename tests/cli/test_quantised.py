@@ -153,6 +153,15 @@ class Quantised(unittest.TestCase):
                 self.assertEqual(r["verdict"], "right", r["correctness"])
                 self.assertIn("absmax/", r["correctness"]["reading"])
 
+    def test_scores_one_off_move_small_weights_by_more_than_their_error(self):
+        """exp(0.081) is 1.084: a bound that took it for 1.081 called this honest call wrong, by one part in a hundred."""
+        kernels = [k for k in honest() if k[0] == "attention_w8a8" and "P_FLOAT, 127.5" in k[1] and k[1].startswith("TENSOR LINE")]
+        self.assertEqual(len(kernels), 1)
+        case = "f32[2,24,20] key=f32[2,24,20] value=f32[2,24,20] outliers"
+        (record,) = judge(kernels, "--seed", "140542662306506", "--case", case)
+        self.assertEqual(record["verdict"], "right", record["correctness"])
+        self.assertGreater(record["correctness"]["worst"]["error_over_bound"], 0.9)
+
     def test_other_arithmetic_is_incorrect_and_float_is_called_so(self):
         kernels = list(wrong())
         records = judge(kernels)

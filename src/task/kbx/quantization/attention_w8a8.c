@@ -14,8 +14,9 @@
 // keys are none of these. P in float may be rounded to tf32 or half precision for its product, so tf32 is the lowest
 // rung.
 //
-// Bounds. Integers: src/oracle/quantise.h. An absolute error of a score s_j is a relative one of P_j: e_j = error(s_j)
-// + 8 u (1 + |s_j| + |max|); dividing by the sum adds the mean of all, weighted with P, and the sum's own rounding. P's
+// Bounds. Integers: src/oracle/quantise.h. An absolute error e_j = error(s_j) + 8 u (1 + |s_j| + |max|) of a score s_j
+// makes P_j exp(e_j) times as large, which for integers one off is more than 1 + e_j; the sum it is divided by may lose
+// the mean of 1 - exp(-e), weighted with P, and its own rounding. P's
 // errors over its scale widen what is near a tie. The product in float as in sum.c, and sum |value| error(P).
 #include <pthread.h>
 #include <stdlib.h>
@@ -298,7 +299,7 @@ static double score(head *d, int64_t j, double *error) {
 // The softmax of row i of query.
 static void take_row(head *d, int64_t i) {
     const int grain = d->call->reading->choice[1];
-    double most = -INFINITY, mean_error = 0;
+    double most = -INFINITY, mean_loss = 0;
     load_row(d, QUERY, i, d->line);
     if (grain != KG_NOT_QUANTISED) quantise(d, QUERY, grain, d->line, d->depth, &d->query);
     for (int64_t j = 0; j < d->keys; j++) {
@@ -309,13 +310,13 @@ static void take_row(head *d, int64_t i) {
     for (int64_t j = 0; j < d->keys; j++) {
         d->p_error[j] += 0x1p-24 * KG_LAMBDA * (1 + fabs(d->score[j]) + fabs(most));
         d->p[j] = exp(d->score[j] - most);
-        mean_error += d->p[j] * d->p_error[j];
+        mean_loss -= d->p[j] * expm1(-d->p_error[j]);
         kg_sum_add(&sum, d->p[j]);
     }
-    const double total = kg_sum_value(&sum), every = (mean_error + 0x1p-24 * kg_sum_acc(&sum)) / total;
+    const double total = kg_sum_value(&sum), lost = fmin((mean_loss + 0x1p-24 * kg_sum_acc(&sum)) / total, 0.5);
     for (int64_t j = 0; j < d->keys; j++) {
         d->p[j] /= total;
-        d->p_error[j] = d->p[j] * (d->p_error[j] + every);
+        d->p_error[j] = d->p[j] * (exp(fmin(d->p_error[j], 50)) / (1 - lost) - 1);
     }
 }
 
@@ -375,7 +376,8 @@ static void in_float(head *d, int64_t e, kg_ref *ref, size_t k) {
         const double unit = d->value_scale[j] * c->scale;
         const double x = plain ? kg_at(v, (d->matrix * d->keys + j) * d->width + e) : unit * c->q[j];
         kg_dot_add(&sum, d->p[j], x);
-        slack += d->p_error[j] * fabs(x);
+        // Where value's integer may be another one, P's error meets that one: a 0 may be a 1.
+        slack += d->p_error[j] * (fabs(x) + (plain ? 0 : unit * c->off[j]));
         if (!plain) slack += d->p[j] * (unit * c->off[j] + (fabs(x) + unit * c->off[j]) * c->scale_error);
     }
     ref->value[k] = kg_sum_value(&sum);
