@@ -217,7 +217,7 @@ static int repair(fixing *x, const json_t *before, json_t **after, kg_error *err
     if (!verdict_of(before) || strcmp(verdict_of(before), "slow") != 0 || !worst) return 0;
     x->worst = kg_strdup(worst);
     if (open_folder(x, err) || try_all(x, json_object_get(before, "findings"), err)) return -1;
-    if (!strcmp(x->source, x->c->source)) return 0;
+    if (!x->c->source || !strcmp(x->source, x->c->source)) return 0;
     say(x, "as repaired");
     return judge_source(x, x->source, x->f->baseline, NULL, after, err);
 }

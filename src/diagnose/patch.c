@@ -13,7 +13,7 @@ typedef struct {
 } lines;
 
 static lines split(const char *text) {
-    lines l = {0};
+    lines l = {.at = kg_alloc(sizeof *l.at), .len = kg_alloc(sizeof *l.len)};
     while (*text) {
         const size_t n = strcspn(text, "\n"), with_end = n + (text[n] == '\n');
         l.at = kg_realloc(l.at, (l.n + 1) * sizeof *l.at);

@@ -18,15 +18,15 @@ static char *in_folder(const char *rule, const char *file) {
     return kg_format("%s/tests/rules/%s/%s", KG_SOURCE_DIR, rule, file);
 }
 
-static void add_facts(kg_facts *f, const char *rule, const char *file) {
+// The facts' names are the object's, which the caller frees when they are no longer used; NULL: no such file.
+static json_t *add_facts(kg_facts *f, const char *rule, const char *file) {
     char *path = in_folder(rule, file);
     json_t *o = access(path, R_OK) ? NULL : json_load_file(path, 0, NULL), *v;
     const char *name;
     if (!access(path, R_OK)) assert_non_null(o);
-    // The names live as long as the test.
-    json_object_foreach(o, name, v) kg_facts_set(f, kg_strdup(name), json_number_value(v));
-    json_decref(o);
+    json_object_foreach(o, name, v) kg_facts_set(f, name, json_number_value(v));
     free(path);
+    return o;
 }
 
 static const struct {
@@ -43,8 +43,7 @@ static char *say(kg_diagnoser *d, const kg_rule *r, const char *name, bool *ther
     kg_subject s = {.language = KG_LANG_UNKNOWN, .source = ""};
     kg_facts facts = {0};
     char *text = NULL, *said = NULL, *file = kg_format("%s.json", name);
-    add_facts(&facts, r->id, "facts.json");
-    add_facts(&facts, r->id, file);
+    json_t *shared = add_facts(&facts, r->id, "facts.json"), *own = add_facts(&facts, r->id, file);
     char *json = in_folder(r->id, file);
     *there = !access(json, R_OK);
     for (size_t i = 0; i < sizeof languages / sizeof *languages; i++) {
@@ -75,6 +74,8 @@ static char *say(kg_diagnoser *d, const kg_rule *r, const char *name, bool *ther
                   json_string_value(json_object_get(f, "change")));
     json_decref(found);
     kg_facts_free(&facts);
+    json_decref(shared);
+    json_decref(own);
     free(text);
     free(ptx);
     free(leaf);
