@@ -14,6 +14,10 @@ cp build-dist/kgate build-dist/kgate-runner build-dist/*.so build-dist/*.so.* "$
 cp -r build-dist/python "$out/"
 cp include/kgate/kernel.h include/kgate/kgate.h "$out/include/kgate/"
 cp -r examples README.md docs "$out/"
+# Parsers linked in, under the MIT licence: its text goes with them.
+for archive in third_party/*.tar.gz; do
+    tar -xzOf "$archive" --wildcards '*/LICENSE' >"$out/LICENSE.$(basename "$archive" .tar.gz)"
+done
 find "$out" -name __pycache__ -prune -exec rm -rf {} +
 strip "$out/kgate" "$out/kgate-runner"
 strip --strip-unneeded "$out/libkgate-runner.so"

@@ -112,6 +112,7 @@ static void ask(kg_diagnoser *d, size_t table, const kg_subject *s, const kg_syn
     for (size_t i = 0; i < tables[table]->n; i++) {
         const kg_rule *r = &tables[table]->rules[i];
         kg_places places = {.n = 0};
+        if (s->only && strcmp(s->only, r->id) != 0) continue;
         if (r->languages && !(r->languages & KG_IN(s->language))) continue;
         if (!kg_conditions_hold(r->when, s->facts)) continue;
         if (r->path[0]) {

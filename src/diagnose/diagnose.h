@@ -31,6 +31,7 @@ typedef struct {
     const char *source;
     size_t len;
     const kg_facts *facts;
+    const char *only;  // the one rule to ask, by its id; NULL: all
 } kg_subject;
 
 // Holds the compiled queries of the languages seen so far. One thread at a time.
