@@ -22,8 +22,11 @@ struct kg_walk {
     char *unreadable;
 };
 
-// Hidden files, caches and a package's own __init__ are no candidates.
-static int keep(const struct dirent *d) { return d->d_name[0] != '.' && strncmp(d->d_name, "__", 2) != 0; }
+// Hidden files, caches and a package's own __init__ are no candidates, nor is what runners have in scratch
+// (judge/scratch.c), where $TMPDIR lies in the folder.
+static int keep(const struct dirent *d) {
+    return d->d_name[0] != '.' && strncmp(d->d_name, "__", 2) != 0 && strncmp(d->d_name, "kgate-run-", 10) != 0;
+}
 
 static int by_name(const struct dirent **a, const struct dirent **b) { return strcmp((*a)->d_name, (*b)->d_name); }
 

@@ -43,13 +43,16 @@ void kg_diagnoser_close(kg_diagnoser *d) {
 
 // A rule whose queries are no queries of this grammar is a bug of the rule, which its test shows; here it finds
 // nothing.
-static const kg_rule_queries *queries_of(kg_diagnoser *d, size_t table, size_t rule, kg_grammar g) {
+static const kg_rule_queries *queries_of(kg_diagnoser *d, size_t table, size_t rule, const kg_syntax *s) {
+    const kg_grammar g = s->grammar;
     kg_rule_queries **q = &d->compiled[table][rule * KG_GRAMMARS + (size_t)g];
     if (!*q) {
         kg_error err = {0};
+        const double start = kg_now();
         *q = kg_alloc(sizeof **q);
         kg_rule_compile(&tables[table]->rules[rule], g, *q, &err);
         kg_error_clear(&err);
+        kg_syntax_allow(s, kg_now() - start);
     }
     return (*q)->path[0] ? *q : NULL;
 }
@@ -117,7 +120,7 @@ static void ask(kg_diagnoser *d, size_t table, const kg_subject *s, const kg_syn
         if (!kg_conditions_hold(r->when, s->facts)) continue;
         if (r->path[0]) {
             if (!syntax->tree) continue;
-            const kg_rule_queries *q = queries_of(d, table, i, syntax->grammar);
+            const kg_rule_queries *q = queries_of(d, table, i, syntax);
             if (!q || !kg_rule_find(r, q, syntax, &places)) continue;
         }
         found->items = kg_realloc(found->items, (found->n + 1) * sizeof *found->items);

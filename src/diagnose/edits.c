@@ -127,7 +127,9 @@ size_t kg_matches(const kg_syntax *s, TSNode in, const char *query, kg_captures 
     kg_error err = {0};
     kg_captures c = {.n = 0};
     collection x = {out, 0, most};
+    const double start = kg_now();
     kg_query *q = kg_query_compile(s->grammar, query, &err);
+    kg_syntax_allow(s, kg_now() - start);
     if (q) kg_query_each(q, s, in, &c, collect, &x);
     for (size_t i = 0; i < x.n; i++) keep_names(&out[i]);
     kg_query_free(q);

@@ -68,8 +68,12 @@ typedef struct {
     const char *text;
     size_t len;
     TSTree *tree;
-    double deadline;  // by kg_now(): queries find nothing after it
+    double *deadline;  // by kg_now(): queries find nothing after it; owned
 } kg_syntax;
+// Whether what was looked for may be there all the same: there was no time to find it.
+bool kg_syntax_expired(const kg_syntax *s);
+// The deadline is for the source: what compiling a query took is added to it.
+void kg_syntax_allow(const kg_syntax *s, double seconds);
 // false: no grammar for it, nested deeper than any program is, or it takes too long to parse.
 bool kg_syntax_parse(kg_language l, const char *text, size_t len, kg_syntax *out);
 void kg_syntax_free(kg_syntax *s);

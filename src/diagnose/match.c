@@ -84,5 +84,7 @@ bool kg_rule_find(const kg_rule *r, const kg_rule_queries *q, const kg_syntax *s
     out->n = 0;
     x.inside[0] = ts_tree_root_node(s->tree);
     kg_query_each(q->path[0], s, x.inside[0], &c, walk, &x);
+    // A query that had no time may have overlooked what the rule must not find.
+    if (kg_syntax_expired(s)) return false;
     return out->n > 0 && (!r->at_most || out->n <= r->at_most);
 }

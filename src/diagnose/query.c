@@ -51,12 +51,20 @@ kg_grammar kg_grammar_of(kg_language l) {
 void kg_syntax_free(kg_syntax *s) {
     if (s->tree) ts_tree_delete(s->tree);
     s->tree = NULL;
+    free(s->deadline);
+    s->deadline = NULL;
+}
+
+bool kg_syntax_expired(const kg_syntax *s) { return s->deadline && kg_now() >= *s->deadline; }
+
+void kg_syntax_allow(const kg_syntax *s, double seconds) {
+    if (s->deadline) *s->deadline += seconds;
 }
 
 static bool too_deep(const kg_syntax *s) {
     TSTreeCursor c = ts_tree_cursor_new(ts_tree_root_node(s->tree));
     int depth = 0, deepest = 0;
-    for (bool on = true; on && deepest <= DEEPEST && kg_now() < s->deadline;) {
+    for (bool on = true; on && deepest <= DEEPEST && !kg_syntax_expired(s);) {
         if (ts_tree_cursor_goto_first_child(&c)) {
             if (++depth > deepest) deepest = depth;
             continue;
@@ -64,7 +72,7 @@ static bool too_deep(const kg_syntax *s) {
         while (!ts_tree_cursor_goto_next_sibling(&c) && (on = ts_tree_cursor_goto_parent(&c))) depth--;
     }
     ts_tree_cursor_delete(&c);
-    return deepest > DEEPEST || kg_now() >= s->deadline;
+    return deepest > DEEPEST || kg_syntax_expired(s);
 }
 
 bool kg_syntax_parse(kg_language l, const char *text, size_t len, kg_syntax *out) {
@@ -72,11 +80,12 @@ bool kg_syntax_parse(kg_language l, const char *text, size_t len, kg_syntax *out
     if (out->grammar == KG_GRAMMAR_NONE || len > (4u << 20)) return false;
     TSParser *p = ts_parser_new();
     ts_parser_set_language(p, language_of(out->grammar));
-    out->deadline = kg_now() + PATIENCE_S;
+    out->deadline = kg_alloc(sizeof *out->deadline);
+    *out->deadline = kg_now() + PATIENCE_S;
     ts_parser_set_timeout_micros(p, (uint64_t)(PATIENCE_S * 1e6));
     out->tree = ts_parser_parse_string(p, NULL, text, (uint32_t)len);
     ts_parser_delete(p);
-    if (out->tree && too_deep(out)) kg_syntax_free(out);
+    if (!out->tree || too_deep(out)) kg_syntax_free(out);
     return out->tree != NULL;
 }
 
@@ -222,7 +231,7 @@ static void push(const kg_query *q, const TSQueryMatch *m, kg_captures *c) {
     }
 }
 
-static bool too_late(TSQueryCursorState *state) { return kg_now() > ((const kg_syntax *)state->payload)->deadline; }
+static bool too_late(TSQueryCursorState *state) { return kg_syntax_expired(state->payload); }
 
 bool kg_query_each(const kg_query *q, const kg_syntax *s, TSNode node, kg_captures *c, kg_match_fn *each, void *ctx) {
     kg_syntax watched = *s;
@@ -230,7 +239,7 @@ bool kg_query_each(const kg_query *q, const kg_syntax *s, TSNode node, kg_captur
     const size_t before = c->n;
     bool go_on = true;
     TSQueryMatch m;
-    if (kg_now() > s->deadline) return true;
+    if (kg_syntax_expired(s)) return true;
     TSQueryCursor *cursor = ts_query_cursor_new();
     ts_query_cursor_set_match_limit(cursor, MATCH_LIMIT);
     ts_query_cursor_exec_with_options(cursor, q->q, node, &options);

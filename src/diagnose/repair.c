@@ -32,6 +32,11 @@ char *kg_repair_apply(size_t i, size_t variant, kg_language l, const char *sourc
     else if (r->make(&s, variant, &edits, why) == 0) {
         changed = edits.n ? kg_edits_apply(&edits, source, len) : NULL;
         if (!changed) kg_not_repaired(why, "nothing in the source to change");
+        if (changed && kg_syntax_expired(&s)) {
+            free(changed);
+            changed = NULL;
+            kg_not_repaired(why, "the source takes too long to go through");
+        }
     }
     kg_edits_free(&edits);
     kg_syntax_free(&s);

@@ -501,6 +501,12 @@ class BadCandidates(Cli):
         self.assertEqual([r["task"] for r in records], ["relu", "relu"])
         self.assertEqual(self.judge("l.jsonl:2")[0][0]["candidate"]["path"], "l.jsonl:2")
 
+    def test_scratch_of_other_runs_is_no_candidate(self):
+        for folder in ("kgate-run-aBcDeF", "kernels"):
+            os.mkdir(self.path(folder))
+            self.write(folder + "/relu.c", RIGHT)
+        self.assertEqual([r["candidate"]["path"] for r in self.judge(".")[0]], ["./kernels/relu.c"])
+
     def test_odd_names(self):
         names = ["a b.c", "it's \"q\".c", "new\nline.c", "-dash.c", "日本.c", "sub/../up.c", "$(touch pwned).c"]
         os.mkdir(self.path("sub"))
