@@ -29,11 +29,6 @@ static const char *name_of(const elf *e, const Elf64_Shdr *names, const Elf64_Sh
     return memchr(e->bytes + at, 0, e->size - at) ? (const char *)e->bytes + at : NULL;
 }
 
-static void at_least(kg_facts *f, const char *name, double value) {
-    const double before = kg_facts_get(f, name);
-    if (!(before >= value)) kg_facts_set(f, name, value);
-}
-
 // .nv.info is a list of {format, attribute, 16-bit value or size of what follows}; these two are followed by pairs
 // (symbol, number), one a kernel. Names and numbers as cuobjdump -elf prints them.
 #define FORMAT_SIZED 4
@@ -48,7 +43,7 @@ static void read_attributes(const elf *e, const Elf64_Shdr *s, kg_facts *f) {
         uint32_t pair[2];
         const bool known = head[0] == FORMAT_SIZED && (head[1] == FRAME_SIZE || head[1] == REGCOUNT) && n >= 8;
         if (known && read_at(e, at + 4, pair, 8))
-            at_least(f, head[1] == REGCOUNT ? "registers" : "local_bytes", pair[1]);
+            kg_facts_at_least(f, head[1] == REGCOUNT ? "registers" : "local_bytes", pair[1]);
         at += 4 + n;
     }
 }
@@ -62,7 +57,7 @@ void kg_facts_from_cubin(kg_facts *f, const void *bytes, size_t size) {
     for (unsigned i = 0; i < e.head.e_shnum && section(&e, i, &s); i++) {
         const char *name = name_of(&e, &names, &s);
         if (!name) continue;
-        if (strncmp(name, ".nv.shared.", 11) == 0) at_least(f, "shared_bytes", (double)s.sh_size);
+        if (strncmp(name, ".nv.shared.", 11) == 0) kg_facts_at_least(f, "shared_bytes", (double)s.sh_size);
         if (strncmp(name, ".nv.info", 8) == 0) read_attributes(&e, &s, f);
     }
 }

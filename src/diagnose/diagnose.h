@@ -16,8 +16,9 @@ typedef struct {
     kg_fact *items;  // owned
     size_t n;
 } kg_facts;
-void kg_facts_set(kg_facts *f, const char *name, double value);  // NAN: as if it were not said
-double kg_facts_get(const kg_facts *f, const char *name);        // NAN: not known
+void kg_facts_set(kg_facts *f, const char *name, double value);       // NAN: as if it were not said
+void kg_facts_at_least(kg_facts *f, const char *name, double value);  // the larger of the two
+double kg_facts_get(const kg_facts *f, const char *name);             // NAN: not known
 void kg_facts_free(kg_facts *f);
 
 // What a candidate's machine code holds, from the PTX or cubin in memory; adds to facts. Bytes may be anything.

@@ -20,6 +20,10 @@ void kg_facts_set(kg_facts *f, const char *name, double value) {
     known->value = value;
 }
 
+void kg_facts_at_least(kg_facts *f, const char *name, double value) {
+    if (!(kg_facts_get(f, name) >= value)) kg_facts_set(f, name, value);
+}
+
 double kg_facts_get(const kg_facts *f, const char *name) {
     const kg_fact *known = f ? find(f, name) : NULL;
     return known ? known->value : NAN;

@@ -83,11 +83,6 @@ static void add(kg_facts *f, const char *name, double value) {
     kg_facts_set(f, name, value + (before == before ? before : 0));
 }
 
-static void at_least(kg_facts *f, const char *name, double value) {
-    const double before = kg_facts_get(f, name);
-    if (!(before >= value)) kg_facts_set(f, name, value);
-}
-
 void kg_facts_from_ptx(kg_facts *f, const char *text, size_t size) {
     counts c = {0};
     const char *end = text + size;
@@ -112,8 +107,8 @@ void kg_facts_from_ptx(kg_facts *f, const char *text, size_t size) {
     add(f, "double_instructions", c.fp64);
     add(f, "half_conversions", c.converts);
     add(f, "instructions", c.instructions);
-    at_least(f, "local_bytes", c.local);
-    at_least(f, "shared_bytes", c.shared);
+    kg_facts_at_least(f, "local_bytes", c.local);
+    kg_facts_at_least(f, "shared_bytes", c.shared);
     // Means over all of them, so they are made from the sums.
     const double loads = kg_facts_get(f, "loads"), stores = kg_facts_get(f, "stores");
     if (loads > 0) kg_facts_set(f, "load_width", kg_facts_get(f, "loaded_bytes") / loads);

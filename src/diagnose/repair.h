@@ -31,6 +31,11 @@ typedef struct {
 } kg_repair_table;
 extern const kg_repair_table kg_repairs_triton, kg_repairs_python, kg_repairs_native;
 
+// What @triton.jit decorates: @a the decorator, @b its name, @c its body, @at all with its decorators.
+#define TRITON_DEFINITION                                                                                     \
+    "((decorated_definition (decorator (_) @a) definition: (function_definition name: (identifier) @b body: " \
+    "(block) @c)) @at (#match? @a \"(^|[.])jit\"))"
+
 // ---- helps ----------------------------------------------------------------------------------------------------------
 char *kg_node_text(const kg_syntax *s, TSNode n);  // owned by the caller
 bool kg_node_is(TSNode n, const char *type);

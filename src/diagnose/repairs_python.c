@@ -4,16 +4,13 @@
 
 #include "diagnose/repair.h"
 
-#define KERNELS                                                                                       \
-    "((decorated_definition (decorator (_) @a) definition: (function_definition body: (block) @at)) " \
-    "(#match? @a \"(^|[.])jit\"))"
 #define LOADS "((call function: (attribute attribute: (identifier) @a)) @at (#eq? @a \"load\"))"
 
 static bool inside_kernel(const kg_syntax *s, TSNode n) {
     kg_captures kernels[32];
-    const size_t m = kg_matches(s, ts_tree_root_node(s->tree), KERNELS, kernels, 32);
+    const size_t m = kg_matches(s, ts_tree_root_node(s->tree), TRITON_DEFINITION, kernels, 32);
     for (size_t i = 0; i < m; i++) {
-        const TSNode body = *kg_captured(&kernels[i], "at");
+        const TSNode body = *kg_captured(&kernels[i], "c");
         if (ts_node_start_byte(n) >= ts_node_start_byte(body) && ts_node_end_byte(n) <= ts_node_end_byte(body))
             return true;
     }
@@ -49,9 +46,9 @@ static int convert_in_kernel(const kg_syntax *s, size_t variant, kg_edits *out, 
         made++;
     }
     if (!made) return kg_not_repaired(why, "nothing is converted to float32 outside of the kernels");
-    n = kg_matches(s, root, KERNELS, kernels, 32);
+    n = kg_matches(s, root, TRITON_DEFINITION, kernels, 32);
     for (size_t i = 0; i < n; i++) {
-        const size_t m = kg_matches(s, *kg_captured(&kernels[i], "at"), LOADS, loads, 64);
+        const size_t m = kg_matches(s, *kg_captured(&kernels[i], "c"), LOADS, loads, 64);
         for (size_t k = 0; k < m; k++) {
             const TSNode load = *kg_captured(&loads[k], "at");
             const size_t end = ts_node_end_byte(load);

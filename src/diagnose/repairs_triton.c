@@ -4,14 +4,11 @@
 
 #include "diagnose/repair.h"
 
-#define KERNEL_DEFINITIONS                                                                                    \
-    "((decorated_definition (decorator (_) @a) definition: (function_definition name: (identifier) @b body: " \
-    "(block) @c)) @at (#match? @a \"(^|[.])jit\"))"
 #define MOST 64
 
 // The kernels of the file: @b name, @c body, @at with its decorators.
 static size_t kernels_of(const kg_syntax *s, kg_captures *out) {
-    return kg_matches(s, ts_tree_root_node(s->tree), KERNEL_DEFINITIONS, out, MOST);
+    return kg_matches(s, ts_tree_root_node(s->tree), TRITON_DEFINITION, out, MOST);
 }
 
 // kernel[grid](...): @a kernel, @b grid, @c arguments.
@@ -23,6 +20,11 @@ static size_t launches_of(const kg_syntax *s, const char *kernel, kg_captures *o
     const size_t n = kg_matches(s, ts_tree_root_node(s->tree), query, out, MOST);
     free(query);
     return n;
+}
+
+static bool has_product(const kg_syntax *s, TSNode in) {
+    return !ts_node_is_null(
+        kg_first(s, in, "((call function: (attribute attribute: (identifier) @a)) @at (#eq? @a \"dot\"))"));
 }
 
 static bool is_autotuned(const kg_syntax *s, TSNode definition) {
@@ -73,9 +75,7 @@ static int warps(const kg_syntax *s, size_t variant, kg_edits *out, char **why) 
 
 static int stages(const kg_syntax *s, size_t variant, kg_edits *out, char **why) {
     static const long counts[] = {1, 2, 4, 5};
-    if (ts_node_is_null(kg_first(s, ts_tree_root_node(s->tree),
-                                 "((call function: (attribute attribute: (identifier) @a)) "
-                                 "@at (#eq? @a \"dot\"))")))
+    if (!has_product(s, ts_tree_root_node(s->tree)))
         return kg_not_repaired(why, "no tl.dot, whose loads stages would overlap");
     return set_in_launches(s, "num_stages", counts[variant], out, why);
 }
@@ -157,11 +157,9 @@ static int grouped(const kg_syntax *s, size_t variant, kg_edits *out, char **why
     const size_t n = kernels_of(s, kernels);
     for (size_t i = 0; i < n; i++) {
         const TSNode body = *kg_captured(&kernels[i], "c");
-        const bool product = !ts_node_is_null(
-            kg_first(s, body, "((call function: (attribute attribute: (identifier) @a)) @at (#eq? @a \"dot\"))"));
         const bool done =
             !ts_node_is_null(kg_first(s, body, "((identifier) @at (#match? @at \"[Gg][Rr][Oo][Uu][Pp]|swizzle\"))"));
-        if (!product || done || group_two_axes(s, body, variant, out)) continue;
+        if (!has_product(s, body) || done || group_two_axes(s, body, variant, out)) continue;
         if (variant % 2 == 0) group_flat(s, body, variant, out);
     }
     return out->n ? 0 : kg_not_repaired(why, "no kernel with tl.dot whose program ids are tiles, row by row");

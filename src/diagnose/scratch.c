@@ -34,8 +34,7 @@ static void read_numbers(kg_facts *f, const char *text, size_t size) {
     json_t *o = json_loadb(text, size, 0, NULL);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const json_t *v = json_object_get(o, names[i]);
-        const double before = kg_facts_get(f, names[i]), value = json_number_value(v);
-        if (json_is_number(v) && !(before >= value)) kg_facts_set(f, names[i], value);
+        if (json_is_number(v)) kg_facts_at_least(f, names[i], json_number_value(v));
     }
     json_decref(o);
 }

@@ -18,7 +18,8 @@ static const kg_case_times *deciding(const kg_trial *t, const char *name) {
     return NULL;
 }
 
-static bool ends_as_python(const kg_trial *t) { return t->session && kg_session_is_python(t->session); }
+// Of the time; NAN stays unknown, which fmin would take for all of it.
+static double share(double x) { return x > 1 ? 1 : x; }
 
 static void facts_of_size(const kg_trial *t, const kg_case_times *ct, kg_facts *f) {
     const double time = ct->time.mid;
@@ -32,16 +33,11 @@ static void facts_of_size(const kg_trial *t, const kg_case_times *ct, kg_facts *
     kg_facts_set(f, "host_us", ct->host_s * 1e6);
     kg_facts_set(f, "synchronises", !ct->held);
     // Behind the hold the device never waits for the host; in use it does where the host takes as long.
-    if (ct->held) kg_facts_set(f, "host_share", fmin(1, ct->host_s / time));
+    if (ct->held) kg_facts_set(f, "host_share", share(ct->host_s / time));
     // A pass of its own that widens half-precision data reads 2 bytes and writes 4, and the kernel then reads 4 for 2:
     // 8 bytes an element, twice what one read and one write of it take. One that narrows results adds as much.
     if (kg_dtype_is_float(d) && kg_dtype_size(d) == 2)
-        kg_facts_set(f, "recast_share", fmin(1, 2 * ct->sol.memory_s / time));
-    // A product on the float32 units takes at least this share of the time; the matrix units would take sol.compute_s.
-    kg_work w = {0};
-    if (t->task->work) t->task->work(t->task, ct->c, &w);
-    const double ops = w.ops[KG_U_FP64] + w.ops[KG_U_FP32] + w.ops[KG_U_TF32] + w.ops[KG_U_FP16] + w.ops[KG_U_FP8];
-    kg_facts_set(f, "fp32_share", fmin(1, (ops / t->ceilings.ops_s[KG_U_FP32] - ct->sol.compute_s) / time));
+        kg_facts_set(f, "recast_share", share(2 * ct->sol.memory_s / time));
 }
 
 static void facts_of_verdict(const kg_trial *t, const kg_verdict *v, kg_facts *f) {
@@ -50,7 +46,7 @@ static void facts_of_verdict(const kg_trial *t, const kg_verdict *v, kg_facts *f
         f, "right",
         strcmp(v->verdict, "efficient") == 0 || strcmp(v->verdict, "slow") == 0 || strcmp(v->verdict, "right") == 0);
     kg_facts_set(f, "slow", strcmp(v->verdict, "slow") == 0);
-    kg_facts_set(f, "python", ends_as_python(t));
+    kg_facts_set(f, "python", t->session && kg_session_is_python(t->session));
     kg_facts_set(f, "product", t->task->lowest == KG_PREC_TF32);
     kg_facts_set(f, "lre", v->lre.mid);
     kg_facts_set(f, "utilization", v->util.mid);
