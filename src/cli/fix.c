@@ -1,13 +1,13 @@
 // kgate fix: repairs that are mechanical, each judged before it is offered.
 #include <errno.h>
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/fixing.h"
+#include "cli/judging.h"
 
 static const char text[] =
     "Repairs slow candidates where the cause is one that a mechanical change removes: a serial loop goes\n"
@@ -23,11 +23,6 @@ static const char text[] =
     "\n"
     "Exits 0 when all were judged, whether something was repaired or not.\n";
 
-static void on_signal(int number) {
-    kg_interrupted_by = number;
-    signal(number, SIG_DFL);
-}
-
 static const char *now;  // the candidate at hand, for progress; set by this command's one thread
 static void on_progress(const char *what) { kg_progress("%s: %s", now, what); }
 static void on_judging(const char *what, void *ctx) {
@@ -35,21 +30,18 @@ static void on_judging(const char *what, void *ctx) {
     if (!kg_cli_noted(what)) kg_progress("%s: %s", now, what);
 }
 
-static const char *text_at(const json_t *o, const char *key) { return json_string_value(json_object_get(o, key)); }
-static double number_at(const json_t *o, const char *key) {
-    const json_t *v = json_object_get(o, key);
-    return json_is_number(v) ? json_number_value(v) : NAN;
-}
-
 static void print_verdict(const char *when, const json_t *record, FILE *to) {
     const json_t *p = json_object_get(record, "performance");
-    const double lre = number_at(p, "lre"), util = number_at(p, "utilization");
-    const char *why = text_at(json_object_get(record, "correctness"), "why"), *class_name = text_at(record, "class");
-    fprintf(to, "  %-7s %s", when, text_at(record, "verdict"));
+    const double lre = kg_field_number(p, "lre"), util = kg_field_number(p, "utilization");
+    const char *why = kg_field_text(record, "correctness.why"), *class_name = kg_field_text(record, "class");
+    fprintf(to, "  %-7s %s", when, kg_field_text(record, "verdict"));
     if (class_name && strcmp(class_name, "none") != 0) fprintf(to, " (%s)", class_name);
     if (!isnan(lre)) fprintf(to, ", LRE %.3g", lre);
     if (!isnan(util)) fprintf(to, ", utilisation %.3g%%", 100 * util);
-    if (why) fprintf(to, ": %s", why);
+    if (!why) why = kg_field_text(record, "error");  // of what does not build there is no case
+    char *said = why ? kg_safe(why) : NULL;
+    if (said) fprintf(to, ": %s", said);
+    free(said);
     fputc('\n', to);
 }
 
@@ -57,7 +49,7 @@ static const json_t *case_named(const json_t *record, const char *name) {
     size_t i;
     json_t *c;
     json_array_foreach(json_object_get(json_object_get(record, "performance"), "cases"), i,
-                       c) if (text_at(c, "case") && !strcmp(text_at(c, "case"), name)) return c;
+                       c) if (kg_field_text(c, "case") && !strcmp(kg_field_text(c, "case"), name)) return c;
     return NULL;
 }
 
@@ -65,11 +57,11 @@ static void print_times(const json_t *before, const json_t *after, FILE *to) {
     size_t i;
     json_t *c;
     json_array_foreach(json_object_get(json_object_get(after, "performance"), "cases"), i, c) {
-        const json_t *was = case_named(before, text_at(c, "case"));
-        const double new = number_at(c, "time_us"), old = number_at(was, "time_us");
+        const json_t *was = case_named(before, kg_field_text(c, "case"));
+        const double new = kg_field_number(c, "time_us"), old = kg_field_number(was, "time_us");
         if (!isnan(old) && new > 0)
-            fprintf(to, "    %-44.44s %12.2f us -> %11.2f us  %6.2fx\n", text_at(c, "case"), old, new, old / new);
-        else fprintf(to, "    %-44.44s    not timed -> %11.2f us\n", text_at(c, "case"), new);
+            fprintf(to, "    %-44.44s %12.2f us -> %11.2f us  %6.2fx\n", kg_field_text(c, "case"), old, new, old / new);
+        else fprintf(to, "    %-44.44s    not timed -> %11.2f us\n", kg_field_text(c, "case"), new);
     }
 }
 
@@ -77,18 +69,20 @@ static void print_steps(const json_t *steps, FILE *to) {
     size_t i;
     json_t *s;
     json_array_foreach(steps, i, s) {
-        const double lre = number_at(s, "lre");
-        const char *why = text_at(s, "why");
-        fprintf(to, "  %s: ", text_at(s, "repair"));
+        const double lre = kg_field_number(s, "lre");
+        const char *why = kg_field_text(s, "why");
+        fprintf(to, "  %s: ", kg_field_text(s, "repair"));
         if (why) fprintf(to, "not offered: %s\n", why);
-        else fprintf(to, "%s; %.2f times as fast as before it\n", text_at(s, "what"), lre);
+        else fprintf(to, "%s; %.2f times as fast as before it\n", kg_field_text(s, "what"), lre);
     }
 }
 
 static void print_fix(const json_t *fix, FILE *to) {
     const json_t *after = json_object_get(fix, "after"), *steps = json_object_get(fix, "steps");
-    const char *diff = text_at(fix, "diff"), *verdict = text_at(json_object_get(fix, "before"), "verdict");
-    fprintf(to, "%s\n", text_at(fix, "path"));
+    const char *diff = kg_field_text(fix, "diff"), *verdict = kg_field_text(fix, "before.verdict");
+    char *path = kg_safe(kg_field_text(fix, "path"));
+    fprintf(to, "%s\n", path);
+    free(path);
     print_verdict("before", json_object_get(fix, "before"), to);
     if (json_is_object(after))
         print_verdict("after", after, to), print_times(json_object_get(fix, "before"), after, to);
@@ -118,7 +112,7 @@ static int write_source(const char *path, const char *source, kg_error *err) {
 }
 
 static int apply(const kg_candidate *c, const json_t *fix, kg_error *err) {
-    const char *source = text_at(fix, "source");
+    const char *source = kg_field_text(fix, "source");
     if (!*source) return 0;
     if (!c->file || c->listed) {
         kg_cli_note("%s: in a list: the patch is printed, the list left as it is", c->path);
@@ -145,11 +139,12 @@ static void failed(command *x, kg_error *err) {
 
 static bool can_be_judged(command *x, const kg_candidate *c) {
     kg_error err = {0};
+    char *unknown = c->task && kg_task_find(c->task) ? NULL : kg_judging_unknown_task(c);
     if (c->problem.code)
         kg_fail(&err, c->problem.code == KG_ERR_CANDIDATE ? KG_ERR_USAGE : c->problem.code, "%s", c->problem.text);
-    else if (!c->task || !kg_task_find(c->task))
-        kg_fail(&err, KG_ERR_USAGE, "%s: no task: say --task NAME, or put `kgate: task=NAME` into a comment", c->path);
-    else if (kg_judges_can(x->f.judges, c->language, &err)) return true;
+    else if (unknown) kg_fail(&err, KG_ERR_USAGE, "%s", unknown);
+    free(unknown);
+    if (!err.code && kg_judges_can(x->f.judges, c->language, &err)) return true;
     if (c->listed) kg_cli_note("skipped: %s", err.text), kg_error_clear(&err);
     else failed(x, &err);
     return false;
@@ -169,35 +164,21 @@ static void fix_one(command *x, const kg_candidate *c) {
     json_decref(fix);
 }
 
-static kg_judges_options judging(const kg_options *o, kg_database *store) {
-    kg_judges_options r = {.device = o->device, .python = o->python, .store = store};
-    r.judge = (kg_judge_options){.seed = o->seed,
-                                 .full = o->full,
-                                 .float64 = o->float64,
-                                 .hot = o->hot,
-                                 .timeout_s = o->timeout,
-                                 .baseline = o->baseline,
-                                 .thresholds = o->thresholds,
-                                 .scope = o->scope,
-                                 .progress = on_judging};
-    return r;
-}
-
 static int fix_all(command *x, kg_error *err) {
     kg_candidate_source *s = NULL;
     kg_database *store = NULL;
     kg_candidate c;
     int rc = kg_candidates_open(x->o->args, x->o->n_args, x->o->task, &s, err);
     if (!rc && !x->o->no_db) rc = kg_cli_store(x->o, false, &store, err);
-    const kg_judges_options o = judging(x->o, store);
+    const kg_judges_options o = kg_judging_options(x->o, store, on_judging, NULL);
     if (!rc && x->o->language) kg_candidates_set_language(s, kg_language_parse(x->o->language));
     if (!rc) rc = kg_judges_open(&o, &x->f.judges, err);
-    signal(SIGINT, on_signal);
-    signal(SIGTERM, on_signal);
+    kg_judging_listen(true);
     while (!rc && !kg_interrupted() && kg_candidates_next(s, &c)) {
         fix_one(x, &c);
         kg_candidate_free(&c);
     }
+    kg_judging_listen(false);
     if (kg_interrupted()) x->code = 128 + kg_interrupted_by;
     kg_judges_close(x->f.judges);
     kg_store_close(store);

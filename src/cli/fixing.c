@@ -52,8 +52,7 @@ static int judge_source(fixing *x, const char *source, const char *baseline, con
     return rc;
 }
 
-static const char *text_at(const json_t *o, const char *key) { return json_string_value(json_object_get(o, key)); }
-static const char *verdict_of(const json_t *record) { return text_at(record, "verdict"); }
+static const char *verdict_of(const json_t *record) { return kg_field_text(record, "verdict"); }
 static bool is_right(const json_t *record) {
     const char *v = verdict_of(record);
     return v && (!strcmp(v, "efficient") || !strcmp(v, "slow") || !strcmp(v, "right"));
@@ -69,10 +68,10 @@ static bool loses_nowhere(const json_t *record, char **why) {
     size_t i;
     json_t *c;
     json_array_foreach(json_object_get(json_object_get(record, "performance"), "cases"), i, c) {
-        const char *bound = text_at(c, "bound");
+        const char *bound = kg_field_text(c, "bound");
         const double hi = edge(c, "lre_ci", 1), allowed = bound && !strcmp(bound, "latency") ? FLOOR_LOSS : LOSS;
         if (!(hi < 1 - allowed)) continue;
-        *why = kg_format("slower at %s: %.2f of its speed before", text_at(c, "case"), hi);
+        *why = kg_format("slower at %s: %.2f of its speed before", kg_field_text(c, "case"), hi);
         return false;
     }
     return true;
@@ -83,8 +82,9 @@ static double gain_at(const json_t *record, const char *name) {
     size_t i;
     json_t *c;
     if (!is_right(record)) return NAN;
-    json_array_foreach(json_object_get(json_object_get(record, "performance"), "cases"), i,
-                       c) if (text_at(c, "case") && !strcmp(text_at(c, "case"), name)) return edge(c, "lre_ci", 0);
+    json_array_foreach(
+        json_object_get(json_object_get(record, "performance"), "cases"), i,
+        c) if (kg_field_text(c, "case") && !strcmp(kg_field_text(c, "case"), name)) return edge(c, "lre_ci", 0);
     return NAN;
 }
 
@@ -171,7 +171,7 @@ static bool found(const json_t *findings, const char *rule, size_t len) {
     size_t i;
     json_t *f;
     json_array_foreach(findings, i, f) {
-        const char *id = text_at(f, "rule");
+        const char *id = kg_field_text(f, "rule");
         if (id && strlen(id) == len && !memcmp(id, rule, len)) return true;
     }
     return false;
@@ -213,7 +213,7 @@ static void close_folder(fixing *x) {
 
 // Only a slow kernel is repaired: a wrong one is for its author, and an efficient one has no need of it.
 static int repair(fixing *x, const json_t *before, json_t **after, kg_error *err) {
-    const char *worst = text_at(json_object_get(before, "performance"), "worst_case");
+    const char *worst = kg_field_text(before, "performance.worst_case");
     if (!verdict_of(before) || strcmp(verdict_of(before), "slow") != 0 || !worst) return 0;
     x->worst = kg_strdup(worst);
     if (open_folder(x, err) || try_all(x, json_object_get(before, "findings"), err)) return -1;

@@ -10,6 +10,11 @@ static void on_signal(int number) {
     signal(number, SIG_DFL);  // the second one ends it at once
 }
 
+void kg_judging_listen(bool on) {
+    signal(SIGINT, on ? on_signal : SIG_DFL);
+    signal(SIGTERM, on ? on_signal : SIG_DFL);
+}
+
 static void worst(kg_judging *j, int code) {
     if (code > j->code) j->code = code;
 }
@@ -19,9 +24,9 @@ static void on_progress(const char *what, void *ctx) {
     if (!kg_cli_noted(what)) kg_progress("%zu %s: %s", j->at, j->now ? j->now : "", what);
 }
 
-static kg_judges_options judges_options(kg_judging *j) {
-    const kg_options *o = j->o;
-    kg_judges_options r = {.device = o->device, .python = o->python, .store = j->store};
+kg_judges_options kg_judging_options(const kg_options *o, kg_database *store,
+                                     void (*progress)(const char *what, void *ctx), void *ctx) {
+    kg_judges_options r = {.device = o->device, .python = o->python, .store = store};
     r.judge = (kg_judge_options){.seed = o->seed,
                                  .full = o->full,
                                  .float64 = o->float64,
@@ -33,8 +38,8 @@ static kg_judges_options judges_options(kg_judging *j) {
                                  .thresholds = o->thresholds,
                                  .scope = o->scope,
                                  .case_only = o->case_only,
-                                 .progress = on_progress,
-                                 .progress_ctx = j};
+                                 .progress = progress,
+                                 .progress_ctx = ctx};
     return r;
 }
 
@@ -83,7 +88,7 @@ static void malformed(kg_judging *j, const kg_candidate *c) {
     if (!c->listed) worst(j, 2);
 }
 
-static char *unknown_task(const kg_candidate *c) {
+char *kg_judging_unknown_task(const kg_candidate *c) {
     if (!c->task)
         return kg_format("%s: no task: say --task NAME, or put `kgate: task=NAME` into a comment at its head", c->path);
     char *near = kg_task_suggest(c->task);
@@ -107,7 +112,7 @@ static int unjudgeable(kg_judging *j, const kg_candidate *c) {
         return -1;
     }
     if (!c->task || !kg_task_find(c->task)) {
-        char *why = faulty && !c->task ? kg_strdup(c->problem.text) : unknown_task(c);
+        char *why = faulty && !c->task ? kg_strdup(c->problem.text) : kg_judging_unknown_task(c);
         skip(j, c, &j->no_task, &j->first_no_task, KG_ERR_USAGE, why);
         return -1;
     }
@@ -222,13 +227,11 @@ static void finish(kg_judging *j, kg_error *err) {
 }
 
 static int judge_with(kg_judging *j, const char *command, kg_candidate_source *s, kg_error *err) {
-    kg_judges_options o = judges_options(j);
+    kg_judges_options o = kg_judging_options(j->o, j->store, on_progress, j);
     if (kg_judges_open(&o, &j->judges, err) || kg_judging_begin(j, command, err)) return -1;
-    signal(SIGINT, on_signal);
-    signal(SIGTERM, on_signal);
+    kg_judging_listen(true);
     int result = judge_all(j, s, err);
-    signal(SIGINT, SIG_DFL);
-    signal(SIGTERM, SIG_DFL);
+    kg_judging_listen(false);
     if (!result) finish(j, err);
     return result;
 }

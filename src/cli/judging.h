@@ -27,6 +27,15 @@ typedef struct {
     char *now;  // the one being judged, for progress
 } kg_judging;
 
+// ---- judging.c
+// How candidates are judged, as the options say. What they point to is borrowed.
+kg_judges_options kg_judging_options(const kg_options *o, kg_database *store,
+                                     void (*progress)(const char *what, void *ctx), void *ctx);
+// While on, the first SIGINT or SIGTERM is noted (kg_interrupted) and the second ends the program.
+void kg_judging_listen(bool on);
+// Why a candidate whose task is not known cannot be judged; owned by the caller.
+char *kg_judging_unknown_task(const kg_candidate *c);
+
 // ---- resume.c
 // Begins a run in the store, or with --resume takes up the last one that did not end.
 int kg_judging_begin(kg_judging *j, const char *command, kg_error *err);

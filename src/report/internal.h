@@ -8,12 +8,6 @@
 
 #define KG_WIDTH 100
 
-// ---- fields.c: reading a record in which anything may be missing, null or of another type.
-const json_t *kg_field(const json_t *record, const char *path);        // "performance.lre"; NULL when absent or null
-const char *kg_field_text(const json_t *record, const char *path);     // NULL when it is no text
-double kg_field_number(const json_t *record, const char *path);        // NAN when it is no number
-bool kg_field_is(const json_t *record, const char *path, bool value);  // it is a boolean and equal
-
 // ---- text.c: all owned by the caller.
 char *kg_shorten_middle(const char *s, size_t columns);
 char *kg_shorten_front(const char *s, size_t columns);

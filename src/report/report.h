@@ -28,6 +28,12 @@ void kg_report_require(kg_report *r, const kg_requirement *q);
 // Why no screen applied to a candidate that was timed, or NULL when one did; owned by the caller.
 char *kg_unscreened(const json_t *record);
 
+// ---- fields.c: reading a record in which anything may be missing, null or of another type.
+const json_t *kg_field(const json_t *record, const char *path);        // "performance.lre"; NULL when absent or null
+const char *kg_field_text(const json_t *record, const char *path);     // NULL when it is no text
+double kg_field_number(const json_t *record, const char *path);        // NAN when it is no number
+bool kg_field_is(const json_t *record, const char *path, bool value);  // it is a boolean and equal
+
 // `kgate explain`, `kgate results show`: one record in words. Width 100.
 void kg_report_explain(const json_t *record, FILE *to, bool color);
 void kg_report_diff(const json_t *a, const json_t *b, FILE *to, bool color);

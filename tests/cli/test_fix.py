@@ -58,6 +58,13 @@ class Fix(test_cli.Cli):
     def test_one_line_for_what_is_no_candidate(self):
         self.refused("fix", code=2, says=("no candidate",))
         self.refused("fix", "absent.c", code=2, says=("absent.c",))
+        self.write("relu.c", RIGHT)
+        self.refused("fix", "--task", "softmx", "relu.c", code=2, says=("unknown task softmx", "did you mean softmax"))
+
+    def test_what_does_not_build_says_why(self):
+        self.write("no_build.c", test_cli.NO_BUILD)
+        done = self.kgate("fix", "no_build.c")
+        self.assertRegex(done.stdout, "before +broken: .*does not compile")
 
     def read(self, name):
         with open(os.path.join(self.folder, name), encoding="utf-8") as f:
