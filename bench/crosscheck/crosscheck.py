@@ -26,6 +26,8 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -61,7 +63,8 @@ class Tally:
     """What one kind of run came to: pairs of case and seed, the largest error over bound, the wrong ones."""
 
     def __init__(self):
-        self.pairs, self.worst, self.wrong, self.unanswered, self.left_out = 0, 0.0, [], [], 0
+        self.pairs, self.worst, self.left_out = 0, 0.0, 0
+        self.wrong, self.unanswered, self.not_checked = [], [], []
 
     def add(self, record):
         correctness = record["correctness"]
@@ -70,6 +73,7 @@ class Tally:
         answered = [w for w in wrong if w["answered"]]
         self.pairs += correctness["cases"] - len(unanswered)
         self.left_out += correctness.get("not_run", 0)
+        self.not_checked += correctness.get("not_checked", ())
         self.wrong += answered
         self.unanswered += unanswered
         # Of a record with wrong cases that one is the worst, and how near the others came is not known.
@@ -103,32 +107,63 @@ def write_candidates(folder, tasks):
 
 
 def judge(options, what, tasks, seed, tally):
-    """One kgate run over the tasks' candidates; tally(task) takes what is found."""
+    """Judges the tasks' candidates, by -j processes of kgate; tally(task) takes what is found."""
+    size = len(tasks) if options.jobs == 1 else 4  # few a process, so that all end together
+    parts = [tasks[i:i + size] for i in range(0, len(tasks), size)]
+    parts.reverse()
+    failed, seen = [], []
+
+    def work():
+        while parts and not failed and time.monotonic() < options.until:
+            try:
+                judge_part(options, what, parts.pop(), seed, tally, lambda t: told(t, seen))
+            except Unable as e:
+                failed.append(e)
+
+    def told(task, seen):
+        seen.append(task)
+        progress("%s, seed %d: %d of %d tasks, %s" % (NAMES[what], seed, len(seen), len(tasks), task.name))
+
+    workers = [threading.Thread(target=work) for _ in range(options.jobs)]
+    for w in workers:
+        w.start()
+    for w in workers:
+        w.join()
+    progress("")
+    if failed:
+        raise failed[0]
+
+
+def judge_part(options, what, tasks, seed, tally, tell):
     command = [options.kgate, "run", "--no-db", "--check-only", "--cases", what, "--device", options.device, "--python",
                options.python, "--timeout", "300", "--seed", str(seed), "--format", "jsonl"]
-    if options.device == "cpu":  # there cases past 2^31 elements take minutes
-        command += ["--scope", "small"]
+    if options.scope:
+        command += ["--scope", options.scope]
     by_path = {t.path: t for t in tasks}
-    run = subprocess.Popen(command + list(by_path), text=True,
-                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    run = subprocess.Popen(command + list(by_path), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    late = threading.Timer(max(0, options.until - time.monotonic()), run.terminate)
+    if options.until < math.inf:
+        late.start()
     seen = 0
     for line in run.stdout:
         record = json.loads(line)
         task = by_path[record["candidate"]["path"]]
         seen += 1
-        progress("%s, seed %d: %d of %d tasks, %s" % (NAMES[what], seed, seen, len(tasks), task.name))
         take(task, tally(task), record)
+        tell(task)
     said = run.stderr.read().strip()
-    progress("")
-    if run.wait() or seen != len(tasks):
+    late.cancel()
+    ended = run.wait()
+    if time.monotonic() < options.until and (ended or seen != len(tasks)) and "leaves no case" not in said:
         raise Unable("kgate judged %d of %d tasks: %s" % (seen, len(tasks), said.split("\n")[0]))
 
 
 def take(task, tally, record):
     if record["verdict"] == "broken" and not record["correctness"]["cases"]:
-        if "has no attribute" not in record["error"]:
-            raise Unable("%s: %s" % (task.name, record["error"]))
-        task.absent = record["error"]
+        if "has no attribute" in record["error"]:
+            task.absent = record["error"]
+        else:
+            tally.wrong.append({"case": "-", "seed": record["correctness"]["seed"], "why": record["error"]})
         return
     tally.add(record)
 
@@ -213,12 +248,15 @@ def table(tasks, known, to):
     for t in tasks:
         applied, unexplained = explain(t, known)
         unanswered = t.schema.unanswered + t.float64.unanswered
-        word = "DIFFERS" if unexplained else "known" if applied else "agrees" if pairs_of(t) else "not in this PyTorch"
+        word = "DIFFERS" if unexplained else "known" if applied else "agrees" if pairs_of(t) else \
+            "not in this PyTorch" if t.absent else "not reached"
         print(LINE % (t.label, t.schema.pairs, ratio(t.schema), t.float64.pairs or "-",
                       ratio(t.float64), word), file=to)
         if unanswered and pairs_of(t):
             print("\n".join(wrapped("%d cases without an answer: %s: %s" % (
                 len(unanswered), unanswered[0]["case"], unanswered[0]["why"]), 4)), file=to)
+        for short in t.schema.not_checked + t.float64.not_checked:
+            print("\n".join(wrapped("not checked: %(case)s %(why)s" % short, 4)), file=to)
         left_out = t.schema.left_out + t.float64.left_out
         if left_out:
             print("    %d cases were left out: kgate ends early where much fails and takes long" % left_out, file=to)
@@ -248,6 +286,9 @@ def report(options, tasks, without, known, to):
     pairs = sum(map(pairs_of, compared))
     print("%d tasks, %d pairs of case and seed (each on two sets of values): %d differ unexplained." %
           (len(compared), pairs, failures), file=to)
+    rest = [t.name for t in tasks if not pairs_of(t) and not t.absent and not t.schema.wrong]
+    if rest:
+        print("\n".join(wrapped("Not reached, or without a case in this scope: " + " ".join(rest), 0)), file=to)
     if without:
         print("\n".join(wrapped("PyTorch has no callable for: " + ", ".join(without), 0)), file=to)
     return failures
@@ -263,6 +304,11 @@ def arguments():
                    "/usr/bin/python3, Debian's)")
     p.add_argument("--pairs", type=int, default=20, metavar="N", help="of case and seed, a task in float64 (20; 0: schema alone)")
     p.add_argument("--seed", type=int, default=1, metavar="N", help="the first seed (1)")
+    p.add_argument("--scope", default=None, metavar="LIST", help="kgate run's; on a CPU small, where cases past 2^31 "
+                   "elements take minutes")
+    p.add_argument("-j", "--jobs", type=int, default=1, metavar="N", help="that many kgate at once (1)")
+    p.add_argument("--within", type=float, default=math.inf, metavar="SECONDS",
+                   help="stop then, and name the tasks that were not reached")
     p.add_argument("--known", default=os.path.join(HERE, "known.txt"), metavar="FILE",
                    help="differences that were looked into (known.txt beside this program)")
     p.add_argument("-o", "--output", metavar="FILE", help="write the table there")
@@ -282,6 +328,9 @@ def find_torch(named):
 def main():
     options = arguments()
     options.python, options.torch = find_torch(options.python or os.environ.get("KGATE_PYTHON"))
+    if options.scope is None and options.device == "cpu":
+        options.scope = "small"
+    options.until = time.monotonic() + options.within
     known = read_known(options.known)
     tasks, without = show_all(options.kgate, options.tasks)
     with tempfile.TemporaryDirectory(prefix="kgate-crosscheck-") as folder:

@@ -76,6 +76,11 @@ static int judge_case(kg_trial *t, const kg_case *c, kg_error *err) {
         free(text);
         return -1;
     }
+    if (rc && kg_trial_lacked_memory(t, c, why.text)) {
+        kg_error_clear(&why);
+        free(text);
+        return 0;
+    }
     if (rc) {  // the call itself failed: a case without an answer is a failed case
         free(text);
         text = kg_strdup(why.text);
@@ -120,5 +125,10 @@ int kg_trial_correctness(kg_trial *t, kg_error *err) {
         kg_error_clear(&why);
         return theirs ? 0 : -1;
     }
-    return 0;
+    if (t->n_results || t->sizes.n) return 0;
+    const json_t *left_out = json_array_get(t->not_checked, 0);  // a verdict on nothing is none
+    if (!left_out) return kg_fail(err, KG_ERR_CANNOT, "no case that was asked for is one for this language");
+    return kg_fail(err, KG_ERR_CANNOT, "no case was checked: %s %s",
+                   json_string_value(json_object_get(left_out, "case")),
+                   json_string_value(json_object_get(left_out, "why")));
 }

@@ -118,6 +118,9 @@ int kg_trial_timing(kg_trial *t, kg_error *err);
 size_t kg_trial_limit(const kg_trial *t, const kg_case *c);
 void kg_trial_arena_bytes(const kg_trial *t, size_t *in_bytes, size_t *out_bytes);
 // Drops timed sizes that do not fit this device (noting them), and those a quick run leaves out.
+// Whether a call's failure `why` says no more than that this machine has little memory for a large case; it is in
+// not_checked then.
+bool kg_trial_lacked_memory(const kg_trial *t, const kg_case *c, const char *why);
 // Leaves out what memory does not allow, with a word in not_checked and not_timed; and of a quick run's sizes some.
 void kg_trial_choose_cases(kg_trial *t);
 void kg_trial_choose_sizes(kg_trial *t);
