@@ -114,7 +114,7 @@ def judge(options, what, tasks, seed, tally):
     failed, seen = [], []
 
     def work():
-        while parts and not failed and time.monotonic() < options.until:
+        while parts and time.monotonic() < options.until:
             try:
                 judge_part(options, what, parts.pop(), seed, tally, lambda t: told(t, seen))
             except Unable as e:
@@ -141,7 +141,7 @@ def judge_part(options, what, tasks, seed, tally, tell):
         command += ["--scope", options.scope]
     by_path = {t.path: t for t in tasks}
     run = subprocess.Popen(command + list(by_path), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    late = threading.Timer(max(0, options.until - time.monotonic()), run.terminate)
+    late = threading.Timer(max(0, options.until - time.monotonic()), run.kill)
     if options.until < math.inf:
         late.start()
     seen = 0
@@ -150,11 +150,18 @@ def judge_part(options, what, tasks, seed, tally, tell):
         task = by_path[record["candidate"]["path"]]
         seen += 1
         take(task, tally(task), record)
+        if options.records:
+            with open(options.records, "a", encoding="utf-8") as f:
+                f.write(line)
         tell(task)
     said = run.stderr.read().strip()
     late.cancel()
-    ended = run.wait()
-    if time.monotonic() < options.until and (ended or seen != len(tasks)) and "leaves no case" not in said:
+    run.wait()
+    for path, why in re.findall(r"^kgate: (\S+): (no case was checked: .*|.* leaves no case of .*)$", said, re.M):
+        if path in by_path:
+            seen += 1
+            tally(by_path[path]).not_checked.append({"case": "-", "why": why})
+    if time.monotonic() < options.until and seen != len(tasks):
         raise Unable("kgate judged %d of %d tasks: %s" % (seen, len(tasks), said.split("\n")[0]))
 
 
@@ -166,6 +173,8 @@ def take(task, tally, record):
             tally.wrong.append({"case": "-", "seed": record["correctness"]["seed"], "why": record["error"]})
         return
     tally.add(record)
+    if record["verdict"] == "broken" and record["error"]:  # crashed or hung there
+        tally.wrong.append(dict(record["correctness"]["worst"], seed=record["correctness"]["seed"], why=record["error"]))
 
 
 def progress(text):
@@ -309,6 +318,7 @@ def arguments():
     p.add_argument("-j", "--jobs", type=int, default=1, metavar="N", help="that many kgate at once (1)")
     p.add_argument("--within", type=float, default=math.inf, metavar="SECONDS",
                    help="stop then, and name the tasks that were not reached")
+    p.add_argument("--records", metavar="FILE", help="add kgate's records to this file as they come")
     p.add_argument("--known", default=os.path.join(HERE, "known.txt"), metavar="FILE",
                    help="differences that were looked into (known.txt beside this program)")
     p.add_argument("-o", "--output", metavar="FILE", help="write the table there")
@@ -333,13 +343,23 @@ def main():
     options.until = time.monotonic() + options.within
     known = read_known(options.known)
     tasks, without = show_all(options.kgate, options.tasks)
+    failed = None
     with tempfile.TemporaryDirectory(prefix="kgate-crosscheck-") as folder:
         write_candidates(folder, tasks)
-        compare(options, tasks)
-    if not options.output:
-        return report(options, tasks, without, known, sys.stdout)
-    with open(options.output, "w", encoding="utf-8") as to:
-        return report(options, tasks, without, known, to)
+        try:
+            compare(options, tasks)
+        except Unable as e:  # what was compared is worth its table
+            if not any(map(pairs_of, tasks)):
+                raise
+            failed = e
+    if options.output:
+        with open(options.output, "w", encoding="utf-8") as to:
+            failures = report(options, tasks, without, known, to)
+    else:
+        failures = report(options, tasks, without, known, sys.stdout)
+    if failed:
+        raise failed
+    return failures
 
 
 if __name__ == "__main__":

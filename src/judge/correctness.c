@@ -76,7 +76,9 @@ static int judge_case(kg_trial *t, const kg_case *c, kg_error *err) {
         free(text);
         return -1;
     }
-    if (rc && kg_trial_lacked_memory(t, c, why.text)) {
+    // Past 32 bits a kernel may say that it cannot, as libraries do and a grid's size makes it; it may not be wrong.
+    if (rc && kg_case_is_large(c) && !kg_session_wrong_result(t->session)) {
+        kg_trial_not_asked(t->not_checked, c, kg_format("refused: %s", why.text));
         kg_error_clear(&why);
         free(text);
         return 0;

@@ -36,11 +36,6 @@ void kg_trial_arena_bytes(const kg_trial *t, size_t *in_bytes, size_t *out_bytes
     for (size_t i = 0; i < t->sizes.n; i++) grow(t, &t->sizes.items[i], in_bytes, out_bytes);
 }
 
-static double looks_like(const kg_tensor *t) {
-    const size_t size = kg_dtype_size(t->dtype);
-    return (double)kg_numel(t) * (double)(size < 4 ? 4 : size);
-}
-
 static void drop(kg_cases *b, size_t i) {
     free(b->items[i].name);
     memmove(&b->items[i], &b->items[i + 1], (b->n - i - 1) * sizeof *b->items);
@@ -60,10 +55,9 @@ static bool fits(const kg_trial *t, const kg_case *c, double copies) {
     return takes(t, c, copies) <= MEMORY_SHARE * (double)t->judge->info.free_bytes;
 }
 
-static void leave_out(const kg_trial *t, const kg_case *c, json_t *list, const char *why, double needed) {
-    char *text = kg_format("%s %.1f GB, %.1f GB are free", why, needed / 1e9, (double)t->judge->info.free_bytes / 1e9);
-    json_array_append_new(list, json_pack("{s:s,s:s}", "case", c->name, "why", text));
-    free(text);
+void kg_trial_not_asked(json_t *list, const kg_case *c, char *why) {
+    json_array_append_new(list, json_pack("{s:s,s:s}", "case", c->name, "why", why));
+    free(why);
 }
 
 // Leaves out the cases that take `copies` times their tensors where that does not fit, and says so in `list`.
@@ -71,30 +65,15 @@ static void drop_what_does_not_fit(const kg_trial *t, kg_cases *b, bool large_on
     for (size_t i = b->n; i-- > 0;) {
         const kg_case *c = &b->items[i];
         if ((large_only && !kg_case_is_large(c)) || fits(t, c, copies)) continue;
-        leave_out(t, c, list, "needs", takes(t, c, copies));
+        char *why = kg_format("needs %.1f GB, %.1f GB are free", takes(t, c, copies) / 1e9,
+                              (double)t->judge->info.free_bytes / 1e9);
+        kg_trial_not_asked(list, c, why);
         drop(b, i);
     }
 }
 
 // The tensors, the judge's own copy of the inputs, and a result that a candidate allocates itself.
 void kg_trial_choose_cases(kg_trial *t) { drop_what_does_not_fit(t, &t->cases, true, 2, t->not_checked); }
-
-// What an honest kernel may well take at once: the tensors as they look (an expanded one in full), in 32 bits, and
-// three times as much for what is between.
-static double ample(const kg_case *c) {
-    double bytes = 0;
-    for (int i = 0; i < c->n_args; i++)
-        if (kg_arg_is_tensor(&c->args[i])) bytes += looks_like(&c->args[i].tensor);
-    for (int i = 0; i < c->n_outs; i++) bytes += looks_like(&c->outs[i]);
-    return 4 * bytes;
-}
-
-bool kg_trial_lacked_memory(const kg_trial *t, const kg_case *c, const char *why) {
-    if (!kg_case_is_large(c) || !(strcasestr(why, "out of memory") || strcasestr(why, "allocate memory"))) return false;
-    if (ample(c) <= (double)t->judge->info.free_bytes) return false;
-    leave_out(t, c, t->not_checked, "ran out of memory: a kernel may need", ample(c));
-    return true;
-}
 
 // Candidate and baseline are timed in the same memory; each may allocate a result as large as the outputs besides, so a
 // size takes up to three times its tensors.

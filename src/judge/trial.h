@@ -60,7 +60,7 @@ typedef struct {
     bool busy;  // others kept the processors so busy that the library's times suffered
     size_t n_violations;
     json_t *not_timed;    // [{case, why}]
-    json_t *not_checked;  // the same, of correctness cases that memory does not allow
+    json_t *not_checked;  // the same, of correctness cases: memory does not allow them, or the kernel refused them
     char *broken;         // why it is broken; NULL when it is not
     bool broke_in_case;   // and the last result is the case in which it broke
     kg_precision precision;
@@ -118,9 +118,8 @@ int kg_trial_timing(kg_trial *t, kg_error *err);
 size_t kg_trial_limit(const kg_trial *t, const kg_case *c);
 void kg_trial_arena_bytes(const kg_trial *t, size_t *in_bytes, size_t *out_bytes);
 // Drops timed sizes that do not fit this device (noting them), and those a quick run leaves out.
-// Whether a call's failure `why` says no more than that this machine has little memory for a large case; it is in
-// not_checked then.
-bool kg_trial_lacked_memory(const kg_trial *t, const kg_case *c, const char *why);
+// Notes in not_timed or not_checked that a case is not part of the verdict, and why; takes why.
+void kg_trial_not_asked(json_t *list, const kg_case *c, char *why);
 // Leaves out what memory does not allow, with a word in not_checked and not_timed; and of a quick run's sizes some.
 void kg_trial_choose_cases(kg_trial *t);
 void kg_trial_choose_sizes(kg_trial *t);
