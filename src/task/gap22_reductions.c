@@ -32,6 +32,7 @@ static void quick(kg_cases *b, const kg_reduction_family *f) {
     kg_set_bool(add(b, F32(5, 7, 9), 1, fill), b->task, "keepdim", true);
     add(b, F32(65, 1025), -1, fill);
     add(b, F32(2, 65537), 1, fill);
+    add(b, F32(4111, 3), 1, fill);
     add(b, F32(0, 5), 1, fill);
     over(b, F32(7, 33, 5), KG_INTS(0, 2), fill);
     over(b, F32(7, 33, 5), KG_INTS(-1, 1), fill);
@@ -61,6 +62,8 @@ static void full(kg_cases *b, const kg_reduction_family *f) {
     static const int64_t lengths[] = {2, 31, 255, 257, 4096, 1048577};
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
         add(b, kg_tensor_contiguous(KG_F32, 1, &lengths[i]), 0, f->fill);
+    add(b, F32(70001, 5), 1, f->fill);  // more lines than a grid has in its second and third dimension
+    add(b, F32(5, 70001), 0, f->fill);
     add(b, kg_tensor_contiguous(KG_F32, 0, NULL), 0, f->fill);
     over(b, F32(2, 3, 4, 5, 6), KG_INTS(0, 2, 4), f->fill);
     kg_set_bool(over(b, F32(2, 3, 4, 5, 6), KG_INTS(-4, 3), f->fill), b->task, "keepdim", true);
