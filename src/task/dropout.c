@@ -175,7 +175,7 @@ int kg_dropout_holds(const kg_call *call, const kg_answer *a, kg_holds *h, const
     const size_t total = (size_t)kg_numel(&a->out[0].desc);
     if (total == 0) return 0;
     const double reach = t->reach ? t->reach(t, call->c) : 1;
-    const bool all = a->full || (double)total * reach <= BUDGET;
+    const bool all = (a->full && total <= INT32_MAX) || (double)total * reach <= BUDGET;
     const uint64_t seed = kg_chance_seed(a);
     int64_t *chosen = NULL;
     size_t n = total;
