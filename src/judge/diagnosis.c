@@ -34,6 +34,9 @@ static void facts_of_size(const kg_trial *t, const kg_case_times *ct, kg_facts *
     kg_facts_set(f, "synchronises", !ct->held);
     // Behind the hold the device never waits for the host; in use it does where the host takes as long.
     if (ct->held) kg_facts_set(f, "host_share", share(ct->host_s / time));
+    // With all cores at work it takes a core's part of the time, and never less than any kernel could.
+    if (strcmp(t->judge->info.kind, "cpu") == 0 && t->judge->info.units > 0)
+        kg_facts_set(f, "one_core_share", fmin(1 - 1.0 / t->judge->info.units, fmax(0, 1 - ct->sol.seconds / time)));
     // A pass of its own that widens half-precision data reads 2 bytes and writes 4, and the kernel then reads 4 for 2:
     // 8 bytes an element, twice what one read and one write of it take. One that narrows results adds as much.
     if (kg_dtype_is_float(d) && kg_dtype_size(d) == 2)
