@@ -20,4 +20,8 @@ void kg_artifact_free(kg_artifact *a);
 int kg_build(const kg_candidate *c, const kg_device_info *dev, const char *scratch, double timeout_s, kg_artifact *out,
              kg_error *err);
 
+// The machine code of a cubin as nvdisasm prints it, where there is one (beside nvcc, in $PATH); *text is owned by the
+// caller, NUL-terminated. scratch: as above. -1: no nvdisasm, or it has nothing to say of these bytes within timeout_s.
+int kg_disassemble(const void *cubin, size_t size, const char *scratch, double timeout_s, char **text);
+
 #endif

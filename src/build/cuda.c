@@ -13,19 +13,18 @@
 
 static bool executable(const char *path) { return access(path, X_OK) == 0; }
 
-// Where nvcc is; owned by the caller, NULL when there is none.
-static char *find_nvcc(void) {
+char *kg_find_cuda_tool(const char *name) {
     const char *home = getenv("CUDA_HOME"), *path = getenv("PATH");
-    char *found = home && *home ? kg_format("%s/bin/nvcc", home) : kg_strdup("");
+    char *found = home && *home ? kg_format("%s/bin/%s", home, name) : kg_strdup("");
     for (const char *p = path; p && *p && !executable(found);) {
         size_t n = strcspn(p, ":");
         free(found);
-        found = kg_format("%.*s/nvcc", (int)n, p);
+        found = kg_format("%.*s/%s", (int)n, p, name);
         p += n + (p[n] == ':');
     }
     if (!executable(found)) {
         free(found);
-        found = kg_strdup("/usr/local/cuda/bin/nvcc");
+        found = kg_format("/usr/local/cuda/bin/%s", name);
     }
     if (executable(found)) return found;
     free(found);
@@ -110,7 +109,7 @@ static int with_nvrtc(const kg_build_job *j, kg_artifact *out, kg_error *err) {
 }
 
 int kg_build_cuda(const kg_build_job *j, kg_artifact *out, kg_error *err) {
-    char *nvcc = find_nvcc();
+    char *nvcc = kg_find_cuda_tool("nvcc");
     if (!nvcc) return with_nvrtc(j, out, err);
     char *source = NULL;
     int failed =

@@ -14,6 +14,8 @@ typedef struct {
 int kg_build_c(const kg_build_job *j, kg_artifact *out, kg_error *err);
 int kg_build_cuda(const kg_build_job *j, kg_artifact *out, kg_error *err);
 
+// Where a program of the CUDA toolkit is; owned by the caller, NULL when there is none.
+char *kg_find_cuda_tool(const char *name);
 // Writes scratch/name; *path is owned by the caller.
 int kg_build_write(const kg_build_job *j, const char *name, const void *data, size_t size, char **path, kg_error *err);
 // Runs a compiler in scratch. 0: it made scratch/`made`, and *out names it. argv[0] not found: KG_ERR_CANNOT.

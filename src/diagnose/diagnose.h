@@ -18,12 +18,16 @@ typedef struct {
 } kg_facts;
 void kg_facts_set(kg_facts *f, const char *name, double value);       // NAN: as if it were not said
 void kg_facts_at_least(kg_facts *f, const char *name, double value);  // the larger of the two
+void kg_facts_add(kg_facts *f, const char *name, double value);       // the sum; one that is not known counts as 0
 double kg_facts_get(const kg_facts *f, const char *name);             // NAN: not known
 void kg_facts_free(kg_facts *f);
 
 // What a candidate's machine code holds, from the PTX or cubin in memory; adds to facts. Bytes may be anything.
 void kg_facts_from_ptx(kg_facts *f, const char *text, size_t size);
 void kg_facts_from_cubin(kg_facts *f, const void *bytes, size_t size);
+// The same from nvdisasm's text; once all is read, what it says takes the place of what PTX said.
+void kg_facts_from_sass(kg_facts *f, const char *text, size_t size);
+void kg_facts_prefer_sass(kg_facts *f);
 // The same of every kernel that a Python candidate's compiler left in its scratch folder.
 void kg_facts_from_scratch(kg_facts *f, const char *folder);
 

@@ -24,6 +24,11 @@ void kg_facts_at_least(kg_facts *f, const char *name, double value) {
     if (!(kg_facts_get(f, name) >= value)) kg_facts_set(f, name, value);
 }
 
+void kg_facts_add(kg_facts *f, const char *name, double value) {
+    const double before = kg_facts_get(f, name);
+    kg_facts_set(f, name, value + (isnan(before) ? 0 : before));
+}
+
 double kg_facts_get(const kg_facts *f, const char *name) {
     const kg_fact *known = f ? find(f, name) : NULL;
     return known ? known->value : NAN;

@@ -78,11 +78,6 @@ static void count_line(counts *c, const char *s, const char *end) {
     if (memchr(s, '.', (size_t)(stop - s)) || (stop < end && *stop == ';')) count_opcode(c, s, stop);
 }
 
-static void add(kg_facts *f, const char *name, double value) {
-    const double before = kg_facts_get(f, name);
-    kg_facts_set(f, name, value + (before == before ? before : 0));
-}
-
 void kg_facts_from_ptx(kg_facts *f, const char *text, size_t size) {
     counts c = {0};
     const char *end = text + size;
@@ -93,20 +88,20 @@ void kg_facts_from_ptx(kg_facts *f, const char *text, size_t size) {
         line = stop + 1;
     }
     if (!c.kernels) return;
-    add(f, "kernels", c.kernels);
-    add(f, "loads", c.loads);
-    add(f, "loaded_bytes", c.load_bytes);
-    add(f, "stores", c.stores);
-    add(f, "stored_bytes", c.store_bytes);
-    add(f, "async_copies", c.async + c.bulk);
-    add(f, "matrix_instructions", c.mma + c.wgmma);
-    add(f, "warpgroup_instructions", c.wgmma);
-    add(f, "barriers", c.barriers);
-    add(f, "shuffles", c.shuffles);
-    add(f, "atomics", c.atomics);
-    add(f, "double_instructions", c.fp64);
-    add(f, "half_conversions", c.converts);
-    add(f, "instructions", c.instructions);
+    kg_facts_add(f, "kernels", c.kernels);
+    kg_facts_add(f, "loads", c.loads);
+    kg_facts_add(f, "loaded_bytes", c.load_bytes);
+    kg_facts_add(f, "stores", c.stores);
+    kg_facts_add(f, "stored_bytes", c.store_bytes);
+    kg_facts_add(f, "async_copies", c.async + c.bulk);
+    kg_facts_add(f, "matrix_instructions", c.mma + c.wgmma);
+    kg_facts_add(f, "warpgroup_instructions", c.wgmma);
+    kg_facts_add(f, "barriers", c.barriers);
+    kg_facts_add(f, "shuffles", c.shuffles);
+    kg_facts_add(f, "atomics", c.atomics);
+    kg_facts_add(f, "double_instructions", c.fp64);
+    kg_facts_add(f, "half_conversions", c.converts);
+    kg_facts_add(f, "instructions", c.instructions);
     kg_facts_at_least(f, "local_bytes", c.local);
     kg_facts_at_least(f, "shared_bytes", c.shared);
     // Means over all of them, so they are made from the sums.

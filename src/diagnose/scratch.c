@@ -1,5 +1,6 @@
-// The machine code that a Python candidate's compiler left: N.ptx, N.cubin, and N.json with numbers by the names of
-// facts. The folder is the candidate's own: whatever it holds is read with care and believed as far as a hint goes.
+// The machine code that a Python candidate's compiler left: N.ptx, N.cubin, N.sass, and N.json with numbers by the
+// names of facts. The folder is the candidate's own: whatever it holds is read with care and believed as far as a hint
+// goes.
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -45,6 +46,7 @@ static void read_one(kg_facts *f, int folder, const char *name) {
     char *data = dot ? read_plain(folder, name, &size) : NULL;
     if (data && !strcmp(dot, ".ptx")) kg_facts_from_ptx(f, data, size);
     if (data && !strcmp(dot, ".cubin")) kg_facts_from_cubin(f, data, size);
+    if (data && !strcmp(dot, ".sass")) kg_facts_from_sass(f, data, size);
     if (data && !strcmp(dot, ".json")) read_numbers(f, data, size);
     free(data);
 }
@@ -55,6 +57,7 @@ void kg_facts_from_scratch(kg_facts *f, const char *folder) {
     const struct dirent *e;
     for (int n = 0; list && n < MOST_FILES && (e = readdir(list)); n++)
         if (e->d_name[0] != '.') read_one(f, dirfd(list), e->d_name);
+    kg_facts_prefer_sass(f);
     if (list) closedir(list);
     else if (fd >= 0) close(fd);
 }

@@ -76,12 +76,23 @@ static void observe(kg_trial *t, const kg_case_times *ct, kg_facts *f) {
 
 // nvcc compiles every template for every dtype. What only some of a dozen kernels have says nothing of the one that
 // ran, so that only a file of few is read.
-#define FEW_KERNELS 3
-static void facts_of_build(const kg_artifact *a, kg_facts *f) {
+#define FEW_KERNELS   3
+#define DISASSEMBLY_S 1.5
+static void facts_of_cubin(const kg_trial *t, const void *cubin, size_t size, bool few, kg_facts *f) {
+    char *sass = NULL;
+    kg_facts_from_cubin(f, cubin, size);
+    if (!few || kg_disassemble(cubin, size, kg_session_scratch(t->session), DISASSEMBLY_S, &sass)) return;
+    kg_facts_from_sass(f, sass, strlen(sass));
+    kg_facts_prefer_sass(f);
+    free(sass);
+}
+
+static void facts_of_build(const kg_trial *t, kg_facts *f) {
+    const kg_artifact *a = &t->artifact;
     kg_facts all = {0};
     kg_facts_from_ptx(&all, a->ptx, a->ptx_size);
-    if (a->cubin) kg_facts_from_cubin(&all, a->cubin, a->cubin_size);
     const bool few = kg_facts_get(&all, "kernels") <= FEW_KERNELS;
+    if (a->cubin) facts_of_cubin(t, a->cubin, a->cubin_size, few, &all);
     for (size_t i = 0; i < all.n; i++)
         if (few || strcmp(all.items[i].name, "matrix_instructions") == 0)
             kg_facts_set(f, all.items[i].name, all.items[i].value);
@@ -91,9 +102,9 @@ static void facts_of_build(const kg_artifact *a, kg_facts *f) {
 static void facts_of_machine(kg_trial *t, const kg_verdict *v, kg_facts *f) {
     const kg_artifact *a = &t->artifact;
     const kg_case_times *ct = deciding(t, v->worst_case);
-    if (a->ptx) facts_of_build(a, f);
+    if (a->ptx) facts_of_build(t, f);
     if (t->cand->language == KG_LANG_PTX) kg_facts_from_ptx(f, t->cand->source, t->cand->source_len);
-    if (t->cand->language == KG_LANG_CUBIN) kg_facts_from_cubin(f, t->cand->source, t->cand->source_len);
+    if (t->cand->language == KG_LANG_CUBIN) facts_of_cubin(t, t->cand->source, t->cand->source_len, true, f);
     const bool compiles = t->cand->language == KG_LANG_TRITON || t->cand->language == KG_LANG_TILELANG;
     if (compiles && ct && ct->time.mid < LONG_CALL_S && kg_session_alive(t->session)) observe(t, ct, f);
 }

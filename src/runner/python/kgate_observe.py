@@ -1,14 +1,20 @@
 """What kernels a call launches: Triton's and TileLang's own compilers say what they made.
 
 One call, outside of every clock, with the launching functions wrapped; what ran goes into a folder
-that the judge reads: N.ptx and N.cubin as the compiler has them, N.json with its numbers. The judge
-takes them for hints only: a candidate may write there whatever it likes.
+that the judge reads: N.ptx and N.cubin as the compiler has them, N.sass from nvdisasm where there is
+one (Triton brings it), N.json with the compiler's numbers. The judge takes them for hints only: a
+candidate may write there whatever it likes.
 """
 import contextlib
 import json
 import os
+import shutil
+import subprocess
+import sys
+import time
 
 MOST = 32  # different kernels of one call
+DISASSEMBLE_S = 1.5  # for all of them
 
 
 @contextlib.contextmanager
@@ -30,7 +36,6 @@ def wrapped(owner, name, seen):
 
 def places():
     """(owner, function name) of what launches kernels, for the languages that are imported."""
-    import sys
     jit = sys.modules.get("triton.runtime.jit")
     if jit is not None:
         yield jit.JITFunction, "run"
@@ -68,6 +73,25 @@ def of_tilelang(kernel):
     return first(kernel._get_ptx), None, numbers  # pylint: disable=protected-access
 
 
+def disassembler():
+    """nvdisasm: $PATH's, the toolkit's, or Triton's; None."""
+    triton = sys.modules.get("triton")
+    own = os.path.join(os.path.dirname(triton.__file__), "backends", "nvidia", "bin", "nvdisasm") if triton else ""
+    return shutil.which("nvdisasm") or next(
+        (p for p in ("/usr/local/cuda/bin/nvdisasm", own) if os.access(p, os.X_OK)), None)
+
+
+def disassemble(tool, cubin, seconds):
+    if not tool or seconds <= 0:
+        return None
+    try:
+        done = subprocess.run([tool, "-c", cubin], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=seconds,
+                              check=False)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout if done.returncode == 0 else None
+
+
 def write(folder, name, data):
     mode = "wb" if isinstance(data, bytes) else "w"
     with open(os.path.join(folder, name), mode) as f:
@@ -82,7 +106,7 @@ def observe(call, folder):
             stack.enter_context(wrapped(owner, name, seen))
         result = call()
     os.makedirs(folder, exist_ok=True)
-    done = set()
+    done, tool, until = set(), disassembler(), time.monotonic() + DISASSEMBLE_S
     for launcher, returned in seen:
         triton = hasattr(returned, "asm")
         kernel = returned if triton else launcher
@@ -96,6 +120,9 @@ def observe(call, folder):
                 write(folder, stem + ".ptx", ptx)
             if cubin:
                 write(folder, stem + ".cubin", cubin)
+                sass = disassemble(tool, os.path.join(folder, stem + ".cubin"), until - time.monotonic())
+                if sass:
+                    write(folder, stem + ".sass", sass)
             write(folder, stem + ".json", json.dumps({k: v for k, v in numbers.items() if number(v) is not None}))
         except Exception:  # pylint: disable=broad-except
             continue  # a kernel that cannot be looked at is not diagnosed
