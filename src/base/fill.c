@@ -414,6 +414,7 @@ void kg_fill_range(const kg_fill *f, kg_dtype t, uint64_t seed, int64_t first, i
 }
 
 bool kg_fill_is_finite(const kg_fill *f) {
+    if (is_matrix(f->kind)) return isfinite(f->b);
     return f->kind != KG_FILL_SPECIALS && !(f->kind == KG_FILL_CONST && !isfinite(f->a));
 }
 

@@ -84,6 +84,15 @@ void kg_group_each(const kg_view *v, const kg_groups *g, int64_t line, kg_chunk_
     }
 }
 
+void kg_group_fold(const kg_view *v, const kg_groups *g, int64_t line, kg_chunk_fn f, void *ctx) {
+    if (g->count == 0) return;
+    int64_t at = kg_group_start(g, line);
+    for (int d = 0; d < g->n_in; d++) at += (g->in_shape[d] - 1) * g->in_stride[d];
+    const double last = kg_at_offset(v, at);
+    if (isnan(last)) f(&last, 1, ctx);
+    else kg_group_each(v, g, line, f, ctx);
+}
+
 // ---- sums -------------------------------------------------------------------------------------------
 // Neumaier's compensated summation, as in sum.c.
 static void add_exactly(kg_total *t, double x) {
@@ -129,7 +138,7 @@ static void total_chunk(const double *x, int64_t n, void *ctx) { kg_total_add(ct
 
 kg_total kg_group_total(const kg_view *v, const kg_groups *g, int64_t line, bool exact) {
     kg_total t = {.exact = exact || v->desc.dtype == KG_F64};
-    kg_group_each(v, g, line, total_chunk, &t);
+    kg_group_fold(v, g, line, total_chunk, &t);
     return t;
 }
 
@@ -159,7 +168,7 @@ kg_spread kg_group_spread(const kg_view *v, const kg_groups *g, int64_t line) {
     r.mean = kg_total_value(&sum) / (double)r.n;
     r.mean_acc = kg_total_acc(&sum) / (double)r.n + fabs(r.mean);
     deviations d = {.mean = r.mean, .squares.exact = f64};
-    kg_group_each(v, g, line, deviation_chunk, &d);
+    kg_group_fold(v, g, line, deviation_chunk, &d);
     r.m2 = kg_total_value(&d.squares);
     r.rounding = sqrt(d.rounding2);
     r.m2_acc = kg_total_acc(&d.squares) + 2 * KG_LAMBDA * r.rounding + kg_welford_acc(r.n, r.mean, r.m2);

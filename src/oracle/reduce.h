@@ -23,6 +23,9 @@ int64_t kg_group_start(const kg_groups *g, int64_t line);  // storage offset of 
 // Calls f on the elements of one group in order, some at a time, as doubles.
 typedef void (*kg_chunk_fn)(const double *x, int64_t n, void *ctx);
 void kg_group_each(const kg_view *v, const kg_groups *g, int64_t line, kg_chunk_fn f, void *ctx);
+// The same where one NaN decides what becomes of a group: f sees it alone if it is the last element. Cases of 2^31
+// elements have it there (src/task/large_cases.c), so that their answer takes no minutes.
+void kg_group_fold(const kg_view *v, const kg_groups *g, int64_t line, kg_chunk_fn f, void *ctx);
 
 // ---- sums -------------------------------------------------------------------------------------------
 // As kg_sum_t, many terms at a time; compensated only for float64 inputs: sums of float32 in fp64 err by nothing that a

@@ -33,8 +33,8 @@ static void exp_chunk(const double *x, int64_t n, void *ctx) {
 
 kg_softmax kg_softmax_of(const kg_view *v, const kg_groups *g, int64_t line) {
     exponentials e = {.s = {.line = line, .largest = -INFINITY}, .total.exact = v->desc.dtype == KG_F64};
-    kg_group_each(v, g, line, largest_chunk, &e.s.largest);
-    kg_group_each(v, g, line, exp_chunk, &e);
+    kg_group_fold(v, g, line, largest_chunk, &e.s.largest);
+    kg_group_fold(v, g, line, exp_chunk, &e);
     e.s.sum = kg_total_value(&e.total);
     e.s.sum_acc = kg_total_acc(&e.total);
     e.s.spread = e.weighted / e.s.sum;

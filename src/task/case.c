@@ -191,7 +191,7 @@ static const char *fill_word(const kg_fill *f) {
     case KG_FILL_HERMITIAN: return "hermitian";
     case KG_FILL_LOWER: return "lower";
     case KG_FILL_UPPER: return "upper";
-    case KG_FILL_EXCHANGED: return "exchanged";
+    case KG_FILL_EXCHANGED: return isnan(f->b) ? "last nan" : "exchanged";
     case KG_FILL_RANK_ONE: return "rank-one";
     default: return NULL;
     }

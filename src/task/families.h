@@ -21,6 +21,8 @@
 
 // n elements of which exactly `chosen` are 1: bool masks whose number of true elements is known.
 #define KG_CHOICE(n, chosen) ((kg_fill){KG_FILL_CHOICE, (double)(n), (double)(chosen)})
+// n elements of deviation 1, and `more` added to the last: the first row of such a matrix.
+#define KG_LAST(n, more) ((kg_fill){KG_FILL_EXCHANGED, (double)(n), (more)})
 // 0..range-1 along lines of this stride: no two of `range` neighbours on a line are equal.
 #define KG_SHUFFLE(range, stride) ((kg_fill){KG_FILL_SHUFFLE, (double)(range), (double)(stride)})
 

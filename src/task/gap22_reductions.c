@@ -37,6 +37,7 @@ static void quick(kg_cases *b, const kg_reduction_family *f) {
     over(b, F32(7, 33, 5), KG_INTS(0, 2), fill);
     over(b, F32(7, 33, 5), KG_INTS(-1, 1), fill);
     over(b, F32(7, 33, 5), KG_INTS(1), fill);
+    over(b, F32(33, 65), KG_INTS(0, 1), fill);  // everything
     if (f->empty) add(b, F32(4, 0), 1, fill);
     add(b, kg_tensor_transposed(KG_F32, KG_SHAPE(33, 65), 0, 1), 1, fill);
     add(b, kg_tensor_stepped(KG_F32, KG_SHAPE(9, 257), 3), -1, fill);

@@ -7,11 +7,16 @@
 //   batches, rows and elements grow, and neither a sum's length nor a matrix's order. A single dimension passes 2^31
 //   where outputs depend on one element each; elsewhere each stays below, as grids and library calls count in int.
 //
+// - one whose only output is made of more than 2^31 elements (a sum of everything, its largest value): few rows of
+//   memory, the last of them NaN, each as long as it takes (stride 0). The first NaN stands past 2^31, and with it the
+//   answer is NaN (or NaN's place) in whatever precision 2^31 elements are added up; without it, it is not.
+//
 // - one in which inputs have few elements, but more than 2^31 apart (no stride is as large: libraries take those as
 //   int). Only pages that hold one are ever touched.
 #include "task/large_cases.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "task/families.h"
 
@@ -74,6 +79,7 @@ static bool is_start(const kg_task *t, const kg_case *c) {
 // ---- more than 2^31 elements -----------------------------------------------------------------------------
 // What sizes become: those of `grown` become `longer`, others above `most` become `most` (0: stay).
 typedef struct {
+    bool expanded;  // inputs are, however long it is
     int n;
     int64_t grown[2], longer, most;
 } change;
@@ -122,7 +128,8 @@ static bool change_tensor(const kg_case *c, const change *x, kg_tensor *t, bool 
     const kg_tensor dense = kg_tensor_contiguous(was.dtype, was.ndim, memory);
     bool expanded[KG_MAX_NDIM];
     for (int d = 0; d < was.ndim; d++) {
-        expanded[d] = !written && is_grown(x, was.shape[d]) && ((both && d == first) || x->longer > SHORT);
+        expanded[d] =
+            !written && is_grown(x, was.shape[d]) && ((both && d == first) || x->expanded || x->longer > SHORT);
         if (expanded[d]) memory[d] = 1;
     }
     *t = kg_tensor_contiguous(was.dtype, was.ndim, memory);
@@ -253,6 +260,59 @@ static void add_large(kg_cases *b, const kg_cases *quick) {
     if (best.cost < INFINITY) add(b, &best.c);
 }
 
+// ---- one output of more than 2^31 elements ---------------------------------------------------------------
+// Tasks that say what a NaN makes of the answer have a case with one.
+static bool bears_nan(const kg_cases *b, int param) {
+    for (size_t i = 0; i < b->n; i++) {
+        const kg_fill *f = &b->items[i].args[param].fill;
+        if (f->kind == KG_FILL_SPECIALS || (f->kind == KG_FILL_CONST && isnan(f->a))) return true;
+    }
+    return false;
+}
+
+// Rows of the first tensor, each of one element in memory; 0: it has none.
+static int64_t rows_of(const kg_tensor *t) { return t->ndim > 1 ? kg_numel(t) / t->shape[t->ndim - 1] : 0; }
+
+// All inputs are floating, and a loss is one of elements, not of rows of classes.
+static bool is_of_elements(const kg_task *t, const kg_case *c) {
+    kg_case whole = *c;
+    for (int i = 0; i < c->n_args; i++) {
+        if (t->params[i].kind != KG_P_STR || strcmp(t->params[i].name, "reduction") != 0) continue;
+        whole.args[i].absent = false;
+        whole.args[i].s = "none";
+        if (t->infer(t, &whole) || kg_numel(&whole.outs[0]) != kg_numel(&c->args[0].tensor)) return false;
+    }
+    return may_shrink(c);
+}
+
+// Makes the rows of *c so long that the last one begins past 2^31. false: something else grows than what one output is
+// made of, or they are too few.
+static bool lengthen_rows(const kg_task *t, kg_case *c) {
+    kg_tensor *first = &c->args[0].tensor;
+    const int64_t rows = rows_of(first), row = rows ? first->shape[first->ndim - 1] : 0;
+    change x = {.expanded = true, .n = 1, .grown = {row}};
+    if (rows < 32 || row < 2 || is_named(c, row) || first->dtype != KG_F32 || !is_of_elements(t, c)) return false;
+    x.longer = (KG_PAST_32_BITS + rows - 2) / (rows - 1);
+    if (!change_case(t, c, &x) || c->n_outs != 1 || kg_numel(&c->outs[0]) != 1) return false;
+    if (first->stride[first->ndim - 1] != 0 || span(first) != rows) return false;
+    c->args[0].fill = KG_LAST(rows, NAN);
+    return reach_of(t, c) <= MOST_REACH * (double)kg_numel(first);
+}
+
+// Of several the one with most rows: the nearest to 2^31 elements.
+static void add_long(kg_cases *b, const kg_cases *quick) {
+    kg_case best;
+    int64_t most = 0;
+    for (size_t k = 0; k < quick->n; k++) {
+        kg_case c = quick->items[k];
+        if (!is_start(b->task, &c) || !kg_arg_is_tensor(&c.args[0]) || b->task->params[0].role != KG_IN) continue;
+        if (!lengthen_rows(b->task, &c) || rows_of(&c.args[0].tensor) <= most) continue;
+        most = rows_of(&c.args[0].tensor);
+        best = c;
+    }
+    if (most) add(b, &best);
+}
+
 // ---- elements far apart ----------------------------------------------------------------------------------
 // Dimension d of an input of three and more is spread. false: none is as long.
 static bool spread(kg_tensor *t) {
@@ -304,6 +364,7 @@ int kg_add_large_cases(kg_cases *b) {
     if (b->level != KG_CASES_FULL) return 0;
     const int rc = b->task->cases(&quick);
     if (!rc && most_reach(b->task) && !has_large_output(b)) add_large(b, &quick);
+    if (!rc && !b->task->held && bears_nan(&quick, 0)) add_long(b, &quick);
     unsigned lacking = rc ? 0 : inputs_of(b->task), added;
     while (lacking && (added = add_far(b, &quick, lacking)) != 0) lacking &= ~added;
     kg_cases_free(&quick);

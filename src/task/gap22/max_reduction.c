@@ -22,7 +22,7 @@ static int oracle(const kg_call *call, kg_ref *ref) {
     const kg_groups g = kg_reduction_groups(call);
     for (size_t k = 0; k < ref->n; k++) {
         ref->value[k] = -INFINITY;
-        kg_group_each(&in, &g, ref->index[k], largest_chunk, &ref->value[k]);
+        kg_group_fold(&in, &g, ref->index[k], largest_chunk, &ref->value[k]);
         ref->local[k] = ref->acc[k] = 0;
     }
     return 0;

@@ -107,10 +107,20 @@ static pair pair_of(const kg_call *call, const kg_tensor *terms, int mask) {
     return p;
 }
 
+// As kg_group_fold.
+static bool ends_in_nan(const pair *p, int64_t x_at) {
+    for (int d = 0; d < p->n; d++) x_at += (p->shape[d] - 1) * p->x_step[d];
+    return p->count && isnan(kg_at_offset(&p->x, x_at));
+}
+
 static void add_terms(const pair *p, int64_t x_at, int64_t y_at, double alpha, kg_mean *m) {
     enum { CHUNK = 1024 };
     double term[CHUNK], local[CHUNK];
     int64_t at[KG_MAX_NDIM] = {0}, k = 0;
+    if (ends_in_nan(p, x_at)) {
+        kg_mean_add(m, 1, &(double){NAN}, &(double){0});
+        return;
+    }
     for (int64_t i = 0; i < p->count; i++) {
         const double x = kg_at_offset(&p->x, x_at), y = alpha * kg_at_offset(&p->y, y_at);
         term[k] = x + y;

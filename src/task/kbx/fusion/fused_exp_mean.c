@@ -67,7 +67,7 @@ static int oracle(const kg_call *call, kg_ref *ref) {
     const kg_dtype to = call->c->outs[0].dtype;
     for (size_t k = 0; k < ref->n; k++) {
         kg_mean m = {.terms.exact = to == KG_F64};
-        kg_group_each(&in, &g, ref->index[k], chunk, &m);
+        kg_group_fold(&in, &g, ref->index[k], chunk, &m);
         kg_mean_put(&m, ref, k, in.desc.dtype, to);
     }
     return 0;

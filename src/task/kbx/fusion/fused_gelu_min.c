@@ -118,7 +118,7 @@ static int oracle(const kg_call *call, kg_ref *ref) {
     for (size_t k = 0; k < ref->n; k++) {
         search s = {
             .tanh_form = tanh_form, .stored = stored, .u = u, .best = INFINITY, .low = INFINITY, .high = INFINITY};
-        kg_group_each(&in, &g, ref->index[k], least, &s);
+        (ref->out == 0 ? kg_group_fold : kg_group_each)(&in, &g, ref->index[k], least, &s);
         s.first = s.last = s.at;
         s.seen = 0;
         if (ref->out == 1 && !s.nan) kg_group_each(&in, &g, ref->index[k], rivals, &s);

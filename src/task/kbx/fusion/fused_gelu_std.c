@@ -73,7 +73,7 @@ static int oracle(const kg_call *call, kg_ref *ref) {
     const bool exact = to == KG_F64, tanh_form = strcmp(call->c->args[APPROXIMATE].s, "tanh") == 0;
     for (size_t k = 0; k < ref->n; k++) {
         state s = {tanh_form, {.y.exact = exact, .offset.exact = exact, .square.exact = exact}};
-        kg_group_each(&in, &g, ref->index[k], chunk, &s);
+        kg_group_fold(&in, &g, ref->index[k], chunk, &s);
         kg_deviation_put(&s.spread, call->c->args[CORRECTION].i, ref, k, to);
     }
     return 0;

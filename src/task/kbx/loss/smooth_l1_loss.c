@@ -38,6 +38,7 @@ static void quick(kg_cases *b) {
     beta(b, alike(b, F32(1025), NULL), 0.25);
     beta(b, alike(b, F32(33, 65), "none"), 3);
     alike(b, F32(65537), NULL);
+    alike(b, F32(33, 65), NULL);
     alike(b, F32(0), "sum");
     alike(b, F32(0), NULL);  // mean of nothing: NaN
     add(b, F32(33, 65), F32(65), "none");

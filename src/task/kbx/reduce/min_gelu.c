@@ -156,7 +156,7 @@ static int oracle(const kg_call *call, kg_ref *ref) {
                           .u = in.desc.dtype == KG_F64 ? 0x1p-53 : 0x1p-24};
     for (size_t k = 0; k < ref->n; k++) {
         search s = start;
-        kg_group_each(&in, &g, ref->index[k], least_chunk, &s);
+        kg_group_fold(&in, &g, ref->index[k], least_chunk, &s);
         if (isfinite(s.least)) kg_group_each(&in, &g, ref->index[k], local_chunk, &s);
         kg_ref_put(ref, k, half, s.least, (half ? KG_GELU_HALF : 1) * s.local, 0, 0);
     }
