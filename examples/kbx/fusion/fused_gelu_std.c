@@ -5,7 +5,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-static double gelu(double x, bool by_tanh) {
+// Not inlined, or its last product would be one fused operation with what is taken from it, and an element's distance
+// from itself no 0.
+__attribute__((noinline)) static double gelu(double x, bool by_tanh) {
     if (by_tanh) return 0.5 * x * (1.0 + tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
     return 0.5 * x * erfc(-x * 0.7071067811865476);
 }
@@ -35,19 +37,16 @@ int fused_gelu_std(const DLTensor *input, const kg_ints *dim, bool keepdim, int6
     (void)keepdim;  // out has that shape
     const int64_t n = kg_elements(input), m = kg_elements(out), count = m ? n / m : 0;
     const int64_t freedom = count > correction ? count - correction : 0;
-    double *y = malloc((size_t)(n + 1) * sizeof *y), *mean = calloc(2 * (size_t)m + 1, sizeof *mean);
-    if (y && mean) {
-        double *squares = mean + m;
-        for (int64_t i = 0; i < n; i++) y[i] = gelu(kg_get(input, i), kg_same(approximate, "tanh"));
-        for (int64_t i = 0; i < n; i++) mean[group(input, dim, i)] += y[i] / (double)count;
-        for (int64_t i = 0; i < n; i++) {
-            const int64_t g = group(input, dim, i);
-            squares[g] += (y[i] - mean[g]) * (y[i] - mean[g]);
-        }
-        for (int64_t i = 0; i < m; i++) kg_put(out, i, sqrt((count ? squares[i] : NAN) / (double)freedom));
+    const bool by_tanh = kg_same(approximate, "tanh");
+    double *mean = calloc(2 * (size_t)m + 1, sizeof *mean), *squares = mean + m;
+    if (!mean) return -1;
+    for (int64_t i = 0; i < n; i++) mean[group(input, dim, i)] += gelu(kg_get(input, i), by_tanh) / (double)count;
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t g = group(input, dim, i);
+        const double d = gelu(kg_get(input, i), by_tanh) - mean[g];
+        squares[g] += d * d;
     }
-    const int failed = !y || !mean;
-    free(y);
+    for (int64_t i = 0; i < m; i++) kg_put(out, i, sqrt((count ? squares[i] : NAN) / (double)freedom));
     free(mean);
-    return failed;
+    return 0;
 }
