@@ -165,7 +165,7 @@ static int oracle(const kg_call *call, kg_ref *ref) {
 
 static double reach(const kg_task *t, const kg_case *c) {
     (void)t;
-    return 16 * fmax(1, (double)kg_numel(&c->args[INPUT].tensor) / fmax(1, (double)kg_numel(&c->outs[0])));
+    return 8 * fmax(1, (double)kg_numel(&c->args[INPUT].tensor) / fmax(1, (double)kg_numel(&c->outs[0])));
 }
 
 static void work(const kg_task *t, const kg_case *c, kg_work *w) {
