@@ -23,6 +23,9 @@
 #define KG_CHOICE(n, chosen) ((kg_fill){KG_FILL_CHOICE, (double)(n), (double)(chosen)})
 // n elements of deviation 1, and `more` added to the last: the first row of such a matrix.
 #define KG_LAST(n, more) ((kg_fill){KG_FILL_EXCHANGED, (double)(n), (more)})
+// For KG_LAST in float32: a number + this has the same bits on a CPU, which keeps a NaN's, and on a GPU, which makes
+// every NaN 0x7fffffff (PTX ISA, add).
+#define KG_SAME_NAN __builtin_nan("0x7ffffffffffff")
 // 0..range-1 along lines of this stride: no two of `range` neighbours on a line are equal.
 #define KG_SHUFFLE(range, stride) ((kg_fill){KG_FILL_SHUFFLE, (double)(range), (double)(stride)})
 

@@ -295,7 +295,7 @@ static bool lengthen_rows(const kg_task *t, kg_case *c) {
     x.longer = (KG_PAST_32_BITS + rows - 2) / (rows - 1);
     if (!change_case(t, c, &x) || c->n_outs != 1 || kg_numel(&c->outs[0]) != 1) return false;
     if (first->stride[first->ndim - 1] != 0 || span(first) != rows) return false;
-    c->args[0].fill = KG_LAST(rows, NAN);
+    c->args[0].fill = KG_LAST(rows, KG_SAME_NAN);
     return reach_of(t, c) <= MOST_REACH * (double)kg_numel(first);
 }
 
