@@ -118,10 +118,14 @@ class Asked:
 
 
 def verdicts(kgate, text, *options):
+    """A record a line, None for one that is not judged: its task has no such case."""
     done = subprocess.run([kgate, "run", "--no-db", "--device", "cpu", "--check-only", "--seed", "1", "--format", "jsonl", *options, "-"],
                           input=text, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    records = [json.loads(line) for line in done.stdout.splitlines()]
-    return [{k: r.get(k) for k in ("task", "verdict", "class", "error", "correctness")} for r in records]
+    said = [None] * len(text.splitlines())
+    for line in done.stdout.splitlines():
+        r = json.loads(line)
+        said[int(r["candidate"]["path"].rsplit(":", 1)[1]) - 1] = {k: r.get(k) for k in ("task", "verdict", "class", "error", "correctness")}
+    return said
 
 
 def said(program, text):
