@@ -69,6 +69,15 @@ int kg_not_repaired(char **why, const char *fmt, ...) {
     return -1;
 }
 
+char *kg_rewritten(const kg_syntax *s, kg_edits *inner, size_t from, size_t to) {
+    for (size_t i = 0; i < inner->n; i++) {
+        if (inner->items[i].from < from) return NULL;
+        inner->items[i].from -= from;
+        inner->items[i].to -= from;
+    }
+    return kg_edits_apply(inner, s->text + from, to - from);
+}
+
 // ---- places ---------------------------------------------------------------------------------------------------------
 
 char *kg_node_text(const kg_syntax *s, TSNode n) {
@@ -141,4 +150,37 @@ TSNode kg_first(const kg_syntax *s, TSNode in, const char *query) {
     kg_captures c;
     const TSNode *at = kg_matches(s, in, query, &c, 1) ? kg_captured(&c, "at") : NULL;
     return at ? *at : (TSNode){0};
+}
+
+size_t kg_uses(const kg_syntax *s, TSNode in, const char *name) {
+    TSTreeCursor c = ts_tree_cursor_new(in);
+    size_t n = 0;
+    for (bool on = true; on;) {
+        const TSNode at = ts_tree_cursor_current_node(&c);
+        n += kg_node_is(at, "identifier") && kg_node_says(s, at, name);
+        if (ts_tree_cursor_goto_first_child(&c)) continue;
+        while (!ts_tree_cursor_goto_next_sibling(&c) && (on = ts_tree_cursor_goto_parent(&c))) {}
+    }
+    ts_tree_cursor_delete(&c);
+    return n;
+}
+
+TSNode kg_keyword(const kg_syntax *s, TSNode arguments, const char *name) {
+    for (uint32_t i = 0; i < ts_node_named_child_count(arguments); i++) {
+        const TSNode a = ts_node_named_child(arguments, i);
+        if (kg_node_is(a, "keyword_argument") && kg_node_says(s, kg_field_of(a, "name"), name))
+            return kg_field_of(a, "value");
+    }
+    return (TSNode){0};
+}
+
+char *kg_new_name(const kg_syntax *s, kg_text *taken, const char *name) {
+    for (int i = 1;; i++) {
+        char *made = i == 1 ? kg_strdup(name) : kg_format("%s%d", name, i), *among = kg_format(" %s ", made);
+        const bool used = kg_uses(s, ts_tree_root_node(s->tree), made) || (taken->data && strstr(taken->data, among));
+        if (!used) kg_text_add(taken, "%s", among);
+        free(among);
+        if (!used) return made;
+        free(made);
+    }
 }

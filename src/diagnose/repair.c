@@ -2,7 +2,8 @@
 
 #include "diagnose/repair.h"
 
-static const kg_repair_table *const tables[] = {&kg_repairs_python, &kg_repairs_triton, &kg_repairs_native};
+static const kg_repair_table *const tables[] = {&kg_repairs_python, &kg_repairs_triton, &kg_repairs_tilelang,
+                                                &kg_repairs_native};
 
 static const kg_repair_rule *find(size_t i) {
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {

@@ -29,12 +29,19 @@ typedef struct {
     const kg_repair_rule *rules;
     size_t n;
 } kg_repair_table;
-extern const kg_repair_table kg_repairs_triton, kg_repairs_python, kg_repairs_native;
+extern const kg_repair_table kg_repairs_triton, kg_repairs_tilelang, kg_repairs_python, kg_repairs_native;
 
 // What @triton.jit decorates: @a the decorator, @b its name, @c its body, @at all with its decorators.
 #define TRITON_DEFINITION                                                                                     \
     "((decorated_definition (decorator (_) @a) definition: (function_definition name: (identifier) @b body: " \
     "(block) @c)) @at (#match? @a \"(^|[.])jit\"))"
+
+// with T.Kernel(...) as ...: @a the language's name, @b the arguments, @c what runs in the blocks.
+#define TILELANG_KERNELS                                                                                              \
+    "((with_statement (with_clause (with_item value: (as_pattern (call function: (attribute object: (identifier) @a " \
+    "attribute: (identifier) @d) arguments: (argument_list) @b)))) body: (block) @c) @at (#eq? @d \"Kernel\"))"
+// Repairs that have a file of their own.
+int kg_tilelang_reduce(const kg_syntax *s, size_t variant, kg_edits *out, char **why);
 
 // ---- helps ----------------------------------------------------------------------------------------------------------
 char *kg_node_text(const kg_syntax *s, TSNode n);  // owned by the caller
@@ -47,5 +54,13 @@ char *kg_indent_of(const kg_syntax *s, TSNode n);    // blanks before it on its 
 size_t kg_matches(const kg_syntax *s, TSNode in, const char *query, kg_captures *out, size_t most);
 // The node inside `in` that first matches and is captured as @at; null when there is none.
 TSNode kg_first(const kg_syntax *s, TSNode in, const char *query);
+size_t kg_uses(const kg_syntax *s, TSNode in, const char *name);  // how often an identifier stands there
+// The value of a keyword argument; null when it is not given.
+TSNode kg_keyword(const kg_syntax *s, TSNode arguments, const char *name);
+// The source's bytes [from, to), as edits inside of them leave it; owned by the caller. NULL: two edits overlap.
+char *kg_rewritten(const kg_syntax *s, kg_edits *inner, size_t from, size_t to);
+// A name that the source does not have: `name`, else with a number behind it; owned by the caller. What was made up
+// before is in `taken`, to which it is added.
+char *kg_new_name(const kg_syntax *s, kg_text *taken, const char *name);
 
 #endif

@@ -31,19 +31,9 @@ static bool is_autotuned(const kg_syntax *s, TSNode definition) {
     return !ts_node_is_null(kg_first(s, definition, "((decorator) @at (#match? @at \"autotune|heuristics\"))"));
 }
 
-// The value of a keyword argument; null when it is not given.
-static TSNode keyword(const kg_syntax *s, TSNode arguments, const char *name) {
-    for (uint32_t i = 0; i < ts_node_named_child_count(arguments); i++) {
-        const TSNode a = ts_node_named_child(arguments, i);
-        if (kg_node_is(a, "keyword_argument") && kg_node_says(s, kg_field_of(a, "name"), name))
-            return kg_field_of(a, "value");
-    }
-    return (TSNode){0};
-}
-
 // name=value in a launch: replaced, or added as its last argument.
 static void set_keyword(const kg_syntax *s, TSNode arguments, const char *name, long value, kg_edits *out) {
-    const TSNode there = keyword(s, arguments, name);
+    const TSNode there = kg_keyword(s, arguments, name);
     if (!ts_node_is_null(there)) {
         kg_edit_node(out, there, "%ld", value);
         return;
@@ -175,13 +165,6 @@ typedef struct {
     char **why;
 } serial;
 
-static bool uses(const kg_syntax *s, TSNode in, const char *name) {
-    char *query = kg_format("((identifier) @at (#eq? @at \"%s\"))", name);
-    const bool found = !ts_node_is_null(kg_first(s, in, query));
-    free(query);
-    return found;
-}
-
 // x = tl.maximum(x, e) or max(x, e): the reduction's name, and e.
 static const char *folding(const serial *x, TSNode assignment, TSNode *e) {
     static const char *const names[][2] = {{"maximum", "max"}, {"minimum", "min"}, {"max", "max"}, {"min", "min"}};
@@ -230,8 +213,8 @@ static void mask_accesses(const serial *x) {
                    "(#any-of? @a \"load\" \"store\"))",
                    found, MOST);
     for (size_t i = 0; i < n; i++) {
-        const TSNode arguments = *kg_captured(&found[i], "b"), mask = keyword(x->s, arguments, "mask");
-        if (!uses(x->s, arguments, x->k)) continue;
+        const TSNode arguments = *kg_captured(&found[i], "b"), mask = kg_keyword(x->s, arguments, "mask");
+        if (!kg_uses(x->s, arguments, x->k)) continue;
         const bool load = kg_node_says(x->s, *kg_captured(&found[i], "a"), "load");
         if (!ts_node_is_null(mask)) {
             char *was = kg_node_text(x->s, mask);
@@ -285,7 +268,7 @@ static int block_statements(const serial *x, TSNode body) {
     for (uint32_t i = 0; i < ts_node_named_child_count(body); i++) {
         const TSNode st = ts_node_named_child(body, i);
         if (kg_node_is(st, "comment")) continue;
-        if (kg_node_is(st, "if_statement") && !uses(x->s, kg_field_of(st, "condition"), x->k)) {
+        if (kg_node_is(st, "if_statement") && !kg_uses(x->s, kg_field_of(st, "condition"), x->k)) {
             if (ts_node_is_null(kg_field_of(st, "alternative")) &&
                 block_statements(x, kg_field_of(st, "consequence")) == 0)
                 continue;

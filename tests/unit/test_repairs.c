@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 //
@@ -163,6 +164,216 @@ static void outer_loops_run_on_all_cores(void **state) {
     expect("c-parallel-loops", 0, KG_LANG_C, "int f( {", "the source has parts that are no c");
 }
 
+#define TILED                                                    \
+    "@T.prim_func\n"                                             \
+    "def main(X: T.Tensor((M, N), dtype), Y: T.Tensor((M,))):\n" \
+    "    with T.Kernel(M, threads=threads) as row:\n"            \
+    "        s = T.alloc_local((1,), dtype)\n"                   \
+    "        p = T.alloc_local((1,), \"int32\")\n"
+
+static void tilelang_sums_go_in_blocks(void **state) {
+    (void)state;
+    expect("tilelang-reduce", 0, KG_LANG_TILELANG,
+           TILED
+           "        s[0] = 0  # as it was\n"
+           "        for j in T.serial(N):\n"
+           "            x = X[row, j]\n"
+           "            s[0] += x * (1 + j)  # kept\n"
+           "        Y[row] = s[0]\n",
+           TILED
+           "        s[0] = 0  # as it was\n"
+           "        s_by_lane = T.alloc_fragment((threads * 4,), dtype)\n"
+           "        s_of_all = T.alloc_fragment((1,), dtype)\n"
+           "        T.clear(s_by_lane)\n"
+           "        for j_block in T.serial(T.ceildiv(N, threads * 4)):\n"
+           "            for j_lane in T.Parallel(threads * 4):\n"
+           "                if j_block * (threads * 4) + j_lane < N:\n"
+           "                    x = X[row, j_block * (threads * 4) + j_lane]\n"
+           "                    s_by_lane[j_lane] += x * (1 + (j_block * (threads * 4) + j_lane))  # kept\n"
+           "        T.reduce_sum(s_by_lane, s_of_all, dim=0)\n"
+           "        s[0] += s_of_all[0]\n"
+           "        Y[row] = s[0]\n");
+    expect(
+        "tilelang-reduce", 1, KG_LANG_TILELANG,
+        TILED
+        "        s[0] = X[row, 0]\n"
+        "        for j in range(1, N):\n"
+        "            s[0] = T.max(X[row, j], s[0])\n",
+        TILED
+        "        s[0] = X[row, 0]\n"
+        "        s_by_lane = T.alloc_fragment((threads,), dtype)\n"
+        "        s_of_all = T.alloc_fragment((1,), dtype)\n"
+        "        for j_lane in T.Parallel(threads):\n"
+        "            s_by_lane[j_lane] = s[0]\n"
+        "        for j_block in T.serial(T.ceildiv(N - 1, threads)):\n"
+        "            for j_lane in T.Parallel(threads):\n"
+        "                if 1 + j_block * (threads) + j_lane < N:\n"
+        "                    s_by_lane[j_lane] = T.max(X[row, 1 + j_block * (threads) + j_lane], s_by_lane[j_lane])\n"
+        "        T.reduce_max(s_by_lane, s_of_all, dim=0)\n"
+        "        s[0] = T.max(s[0], s_of_all[0])\n");
+    // A row that lies in a fragment has a lane an element.
+    expect("tilelang-reduce", 0, KG_LANG_TILELANG,
+           TILED
+           "        x = T.alloc_fragment((N,), dtype)\n"
+           "        T.copy(X[row, :], x)\n"
+           "        for j in T.serial(N):\n"
+           "            s[0] += x[j]\n",
+           TILED
+           "        x = T.alloc_fragment((N,), dtype)\n"
+           "        T.copy(X[row, :], x)\n"
+           "        s_by_lane = T.alloc_fragment((N,), dtype)\n"
+           "        s_of_all = T.alloc_fragment((1,), dtype)\n"
+           "        T.clear(s_by_lane)\n"
+           "        for j_lane in T.Parallel(N):\n"
+           "            s_by_lane[j_lane] += x[j_lane]\n"
+           "        T.reduce_sum(s_by_lane, s_of_all, dim=0)\n"
+           "        s[0] += s_of_all[0]\n");
+}
+
+// Of equal values the first counts, of values and NaN the first NaN.
+static void tilelang_places_of_the_largest(void **state) {
+    (void)state;
+    expect(
+        "tilelang-reduce", 1, KG_LANG_TILELANG,
+        TILED
+        "        for j in T.serial(N):\n"
+        "            if X[row, j] > s[0] or T.isnan(X[row, j]) and not T.isnan(s[0]):\n"
+        "                s[0] = X[row, j]\n"
+        "                p[0] = j\n",
+        TILED
+        "        s_by_lane = T.alloc_fragment((threads,), dtype)\n"
+        "        s_of_all = T.alloc_fragment((1,), dtype)\n"
+        "        p_by_lane = T.alloc_fragment((threads,), \"int32\")\n"
+        "        p_of_all = T.alloc_fragment((1,), \"int32\")\n"
+        "        for j_lane in T.Parallel(threads):\n"
+        "            s_by_lane[j_lane] = s[0]\n"
+        "            p_by_lane[j_lane] = p[0]\n"
+        "        for j_block in T.serial(T.ceildiv(N, threads)):\n"
+        "            for j_lane in T.Parallel(threads):\n"
+        "                if j_block * (threads) + j_lane < N:\n"
+        "                    if X[row, j_block * (threads) + j_lane] > s_by_lane[j_lane] or T.isnan(X[row, j_block * (threads) + j_lane]) and not T.isnan(s_by_lane[j_lane]):\n"
+        "                        s_by_lane[j_lane] = X[row, j_block * (threads) + j_lane]\n"
+        "                        p_by_lane[j_lane] = j_block * (threads) + j_lane\n"
+        "        T.reduce_max(s_by_lane, s_of_all, dim=0)\n"
+        "        p_nan_by_lane = T.alloc_fragment((threads,), \"int32\")\n"
+        "        p_nan_of_all = T.alloc_fragment((1,), \"int32\")\n"
+        "        for j_lane in T.Parallel(threads):\n"
+        "            p_nan_by_lane[j_lane] = T.if_then_else(T.isnan(s_by_lane[j_lane]), p_by_lane[j_lane], T.max_value(\"int32\"))\n"
+        "        T.reduce_min(p_nan_by_lane, p_nan_of_all, dim=0)\n"
+        "        s_nan_by_lane = T.alloc_fragment((threads,), dtype)\n"
+        "        s_nan_of_all = T.alloc_fragment((1,), dtype)\n"
+        "        for j_lane in T.Parallel(threads):\n"
+        "            s_nan_by_lane[j_lane] = T.if_then_else(T.isnan(s_by_lane[j_lane]), s_by_lane[j_lane], T.cast(0, dtype))\n"
+        "        T.reduce_sum(s_nan_by_lane, s_nan_of_all, dim=0)\n"
+        "        for j_lane in T.Parallel(threads):\n"
+        "            p_by_lane[j_lane] = T.if_then_else(s_by_lane[j_lane] == s_of_all[0], p_by_lane[j_lane], T.max_value(\"int32\"))\n"
+        "        T.reduce_min(p_by_lane, p_of_all, dim=0)\n"
+        "        p[0] = T.if_then_else(p_nan_of_all[0] < T.max_value(\"int32\"), p_nan_of_all[0], p_of_all[0])\n"
+        "        s[0] = T.if_then_else(T.isnan(s_nan_of_all[0]), s_nan_of_all[0], s_of_all[0])\n");
+    // Where nothing asks for NaN, one that stands first stays, as in the loop.
+    expect(
+        "tilelang-reduce", 1, KG_LANG_TILELANG,
+        TILED
+        "        for j in T.serial(N):\n"
+        "            if X[row, j] < s[0]:\n"
+        "                s[0] = X[row, j]\n"
+        "                p[0] = j\n",
+        TILED
+        "        s_by_lane = T.alloc_fragment((threads,), dtype)\n"
+        "        s_of_all = T.alloc_fragment((1,), dtype)\n"
+        "        p_by_lane = T.alloc_fragment((threads,), \"int32\")\n"
+        "        p_of_all = T.alloc_fragment((1,), \"int32\")\n"
+        "        for j_lane in T.Parallel(threads):\n"
+        "            s_by_lane[j_lane] = s[0]\n"
+        "            p_by_lane[j_lane] = p[0]\n"
+        "        for j_block in T.serial(T.ceildiv(N, threads)):\n"
+        "            for j_lane in T.Parallel(threads):\n"
+        "                if j_block * (threads) + j_lane < N:\n"
+        "                    if X[row, j_block * (threads) + j_lane] < s_by_lane[j_lane]:\n"
+        "                        s_by_lane[j_lane] = X[row, j_block * (threads) + j_lane]\n"
+        "                        p_by_lane[j_lane] = j_block * (threads) + j_lane\n"
+        "        T.reduce_min(s_by_lane, s_of_all, dim=0)\n"
+        "        for j_lane in T.Parallel(threads):\n"
+        "            p_by_lane[j_lane] = T.if_then_else(s_by_lane[j_lane] == s_of_all[0], p_by_lane[j_lane], T.max_value(\"int32\"))\n"
+        "        T.reduce_min(p_by_lane, p_of_all, dim=0)\n"
+        "        if s_of_all[0] < s[0]:\n"
+        "            s[0] = s_of_all[0]\n"
+        "            p[0] = p_of_all[0]\n");
+}
+
+static void tilelang_loops_that_are_no_reductions(void **state) {
+    (void)state;
+    static const struct {
+        const char *body, *why;
+    } loops[] = {
+        {"            s[0] = s[0] * X[row, j]\n", "the loop carries a value that is no sum, maximum or minimum"},
+        {"            s[0] += X[row, j] * s[0]\n", "what the loop carries goes into more than its own reduction"},
+        {"            s[0] += X[row, j]\n            Y[row, j] = s[0]\n",
+         "the loop stores, or carries a value that is no v[0]"},
+        {"            Y[0] += X[row, j]\n",
+         "the loop carries Y, which is no T.alloc_local or T.alloc_fragment of one element"},
+        {"            for i in T.Parallel(threads):\n                s[0] += X[row, j]\n",
+         "the loop holds another loop"},
+        {"            if X[row, j] >= s[0]:\n                s[0] = X[row, j]\n",
+         "the branch keeps something else than the largest or smallest value"},
+        {"            if X[row, j] > s[0]:\n                s[0] = X[row, j + 1]\n",
+         "the branch keeps something else than the largest or smallest value"},
+        {"            if X[row, j] > s[0]:\n                s[0] = X[row, j]\n                p[0] = N - j\n",
+         "the branch keeps more than the value and where it stands"},
+        {"            s[0] += X[row, 0]\n", "the loop reads nothing at its own counter"},
+    };
+    for (size_t i = 0; i < sizeof loops / sizeof *loops; i++) {
+        char source[1024];
+        snprintf(source, sizeof source, "%s        for j in T.serial(N):\n%s", TILED, loops[i].body);
+        expect("tilelang-reduce", 0, KG_LANG_TILELANG, source, loops[i].why);
+    }
+    expect("tilelang-reduce", 0, KG_LANG_TILELANG,
+           TILED
+           "        tx = T.get_thread_binding()\n"
+           "        for j in T.serial(N):\n"
+           "            s[0] += X[tx, j]\n",
+           "the kernel tells its threads apart by itself");
+    expect("tilelang-reduce", 0, KG_LANG_TILELANG,
+           TILED
+           "        for i in T.Parallel(threads):\n"
+           "            for j in T.serial(N):\n"
+           "                s[0] += X[i, j]\n",
+           "the loop stands in another loop or branch, which threads may walk by themselves");
+    expect("tilelang-reduce", 0, KG_LANG_TILELANG,
+           TILED
+           "        for j in T.serial(8):\n"
+           "            s[0] += X[row, j]\n",
+           "the loop goes in blocks already, or has bounds that are not understood");
+}
+
+static void tilelang_kernels_get_their_threads(void **state) {
+    (void)state;
+    expect("tilelang-threads", 0, KG_LANG_TILELANG,
+           "def k(dtype, threads=32):\n"
+           "    @T.prim_func\n"
+           "    def main(X: T.Tensor((M, N), dtype)):\n"
+           "        with T.Kernel(M, threads=threads) as row:\n"
+           "            X[row, 0] = 1\n"
+           "        with T.Kernel(M, threads=64) as row:\n"
+           "            X[row, 0] = 1\n"
+           "        with T.Kernel(M) as row:\n"
+           "            X[row, 0] = 1\n",
+           "def k(dtype, threads=256):\n"
+           "    @T.prim_func\n"
+           "    def main(X: T.Tensor((M, N), dtype)):\n"
+           "        with T.Kernel(M, threads=threads) as row:\n"
+           "            X[row, 0] = 1\n"
+           "        with T.Kernel(M, threads=256) as row:\n"
+           "            X[row, 0] = 1\n"
+           "        with T.Kernel(M, threads=256) as row:\n"
+           "            X[row, 0] = 1\n");
+    expect("tilelang-threads", 0, KG_LANG_TILELANG,
+           "def k(dtype, threads):\n"
+           "    with T.Kernel(M, threads=threads) as row:\n"
+           "        X[row, 0] = 1\n",
+           "no kernel whose number of threads is said by a number");
+}
+
 // As `diff -u` has it.
 static void differences_are_a_patch(void **state) {
     (void)state;
@@ -207,6 +418,10 @@ int main(void) {
         cmocka_unit_test(launches_get_their_warps),
         cmocka_unit_test(conversions_move_into_the_kernel),
         cmocka_unit_test(outer_loops_run_on_all_cores),
+        cmocka_unit_test(tilelang_sums_go_in_blocks),
+        cmocka_unit_test(tilelang_places_of_the_largest),
+        cmocka_unit_test(tilelang_loops_that_are_no_reductions),
+        cmocka_unit_test(tilelang_kernels_get_their_threads),
         cmocka_unit_test(differences_are_a_patch),
         cmocka_unit_test(answers_name_rules),
     };
