@@ -40,7 +40,16 @@ extern const kg_repair_table kg_repairs_triton, kg_repairs_tilelang, kg_repairs_
 #define TILELANG_KERNELS                                                                                              \
     "((with_statement (with_clause (with_item value: (as_pattern (call function: (attribute object: (identifier) @a " \
     "attribute: (identifier) @d) arguments: (argument_list) @b)))) body: (block) @c) @at (#eq? @d \"Kernel\"))"
+// Triton's kernels of the file, at most KG_TRITON_MOST: @b name, @c body, @at with its decorators.
+#define KG_TRITON_MOST 64
+size_t kg_triton_kernels(const kg_syntax *s, kg_captures *out);
+// kernel[grid](...): @a kernel, @b grid, @c arguments.
+size_t kg_triton_launches(const kg_syntax *s, const char *kernel, kg_captures *out);
+bool kg_triton_has_product(const kg_syntax *s, TSNode in);
+bool kg_triton_is_autotuned(const kg_syntax *s, TSNode definition);
+
 // Repairs that have a file of their own.
+int kg_triton_autotune(const kg_syntax *s, size_t variant, kg_edits *out, char **why);
 int kg_tilelang_reduce(const kg_syntax *s, size_t variant, kg_edits *out, char **why);
 
 // ---- helps ----------------------------------------------------------------------------------------------------------

@@ -5,9 +5,6 @@
 #include "diagnose/repair.h"
 
 #define MOST 64
-
-// ----------------------------------------------------
-
 typedef enum {
     SUM,     // v[0] += e
     MAX,     // v[0] = T.max(v[0], e)

@@ -4,15 +4,15 @@
 
 #include "diagnose/repair.h"
 
-#define MOST 64
+#define MOST KG_TRITON_MOST
 
 // The kernels of the file: @b name, @c body, @at with its decorators.
-static size_t kernels_of(const kg_syntax *s, kg_captures *out) {
+size_t kg_triton_kernels(const kg_syntax *s, kg_captures *out) {
     return kg_matches(s, ts_tree_root_node(s->tree), TRITON_DEFINITION, out, MOST);
 }
 
 // kernel[grid](...): @a kernel, @b grid, @c arguments.
-static size_t launches_of(const kg_syntax *s, const char *kernel, kg_captures *out) {
+size_t kg_triton_launches(const kg_syntax *s, const char *kernel, kg_captures *out) {
     char *query = kg_format(
         "((call function: (subscript value: (identifier) @a subscript: (_) @b) arguments: "
         "(argument_list) @c) @at (#eq? @a \"%s\"))",
@@ -22,12 +22,12 @@ static size_t launches_of(const kg_syntax *s, const char *kernel, kg_captures *o
     return n;
 }
 
-static bool has_product(const kg_syntax *s, TSNode in) {
+bool kg_triton_has_product(const kg_syntax *s, TSNode in) {
     return !ts_node_is_null(
         kg_first(s, in, "((call function: (attribute attribute: (identifier) @a)) @at (#eq? @a \"dot\"))"));
 }
 
-static bool is_autotuned(const kg_syntax *s, TSNode definition) {
+bool kg_triton_is_autotuned(const kg_syntax *s, TSNode definition) {
     return !ts_node_is_null(kg_first(s, definition, "((decorator) @at (#match? @at \"autotune|heuristics\"))"));
 }
 
@@ -47,11 +47,11 @@ static void set_keyword(const kg_syntax *s, TSNode arguments, const char *name, 
 
 static int set_in_launches(const kg_syntax *s, const char *name, long value, kg_edits *out, char **why) {
     kg_captures kernels[MOST], launches[MOST];
-    const size_t n = kernels_of(s, kernels);
+    const size_t n = kg_triton_kernels(s, kernels);
     for (size_t i = 0; i < n; i++) {
-        if (is_autotuned(s, *kg_captured(&kernels[i], "at"))) continue;
+        if (kg_triton_is_autotuned(s, *kg_captured(&kernels[i], "at"))) continue;
         char *kernel = kg_node_text(s, *kg_captured(&kernels[i], "b"));
-        const size_t m = launches_of(s, kernel, launches);
+        const size_t m = kg_triton_launches(s, kernel, launches);
         for (size_t k = 0; k < m; k++) set_keyword(s, *kg_captured(&launches[k], "c"), name, value, out);
         free(kernel);
     }
@@ -65,7 +65,7 @@ static int warps(const kg_syntax *s, size_t variant, kg_edits *out, char **why) 
 
 static int stages(const kg_syntax *s, size_t variant, kg_edits *out, char **why) {
     static const long counts[] = {1, 2, 4, 5};
-    if (!has_product(s, ts_tree_root_node(s->tree)))
+    if (!kg_triton_has_product(s, ts_tree_root_node(s->tree)))
         return kg_not_repaired(why, "no tl.dot, whose loads stages would overlap");
     return set_in_launches(s, "num_stages", counts[variant], out, why);
 }
@@ -144,12 +144,12 @@ static bool group_flat(const kg_syntax *s, TSNode body, size_t variant, kg_edits
 
 static int grouped(const kg_syntax *s, size_t variant, kg_edits *out, char **why) {
     kg_captures kernels[MOST];
-    const size_t n = kernels_of(s, kernels);
+    const size_t n = kg_triton_kernels(s, kernels);
     for (size_t i = 0; i < n; i++) {
         const TSNode body = *kg_captured(&kernels[i], "c");
         const bool done =
             !ts_node_is_null(kg_first(s, body, "((identifier) @at (#match? @at \"[Gg][Rr][Oo][Uu][Pp]|swizzle\"))"));
-        if (!has_product(s, body) || done || group_two_axes(s, body, variant, out)) continue;
+        if (!kg_triton_has_product(s, body) || done || group_two_axes(s, body, variant, out)) continue;
         if (variant % 2 == 0) group_flat(s, body, variant, out);
     }
     return out->n ? 0 : kg_not_repaired(why, "no kernel with tl.dot whose program ids are tiles, row by row");
@@ -324,7 +324,7 @@ static int block_loop(const kg_syntax *s, const kg_captures *c, long block, kg_e
 static int blocks(const kg_syntax *s, size_t variant, kg_edits *out, char **why) {
     static const long widths[] = {1024, 256, 4096};
     kg_captures kernels[MOST], loops[MOST];
-    const size_t n = kernels_of(s, kernels);
+    const size_t n = kg_triton_kernels(s, kernels);
     for (size_t i = 0; i < n; i++) {
         const size_t m = kg_matches(s, *kg_captured(&kernels[i], "c"),
                                     "((for_statement left: (identifier) @a right: (call function: (_) @d arguments: "
@@ -349,6 +349,13 @@ static const kg_repair_rule rules[] = {
               .variants = 6,
               .what = "programs go in groups, so that blocks stay in the L2 cache"},
      .make = grouped},
+    {.info = {.id = "triton-autotune",
+              .answers = "triton-one-configuration triton-few-configurations triton-tiles-only triton-one-stage "
+                         "triton-narrow-reduction triton-small-block triton-reduce-each-turn",
+              .languages = KG_IN(KG_LANG_TRITON),
+              .variants = 1,
+              .what = "blocks, warps and stages are chosen by @triton.autotune, of those that fit the device"},
+     .make = kg_triton_autotune},
     {.info = {.id = "triton-warps",
               .answers = "*",
               .languages = KG_IN(KG_LANG_TRITON),

@@ -114,6 +114,197 @@ static void launches_get_their_warps(void **state) {
            "no kernel without an autotuner is launched as kernel[grid](...)");
 }
 
+static void configurations_are_tuned(void **state) {
+    (void)state;
+    expect(
+        "triton-autotune", 0, KG_LANG_TRITON,
+        "@triton.jit\n"
+        "def k(a, b, c, m, n, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):\n"
+        "    i = tl.program_id(0) * M + tl.arange(0, M)\n"
+        "    j = tl.program_id(1) * N + tl.arange(0, N)\n"
+        "    total = tl.zeros([M, N], tl.float32)\n"
+        "    for first in range(0, k, K):\n"
+        "        at = first + tl.arange(0, K)\n"
+        "        x = tl.load(a + i[:, None] * k + at, mask=(i[:, None] < m) & (at < k))\n"
+        "        y = tl.load(b + at[:, None] * n + j, mask=(j < n) & (at[:, None] < k))\n"
+        "        total += tl.dot(x, y)\n"
+        "    tl.store(c + i[:, None] * n + j, total, mask=(i[:, None] < m) & (j < n))\n"
+        "\n"
+        "\n"
+        "def f(a, b):\n"
+        "    m, n, k = sizes(a, b)\n"
+        "    c = torch.empty((m, n))\n"
+        "    k[(triton.cdiv(m, 64), triton.cdiv(n, 64))](a, b, c, m, n, k, M=64, N=64,\n"
+        "                                                K=32, num_warps=8)\n"
+        "    return c\n",
+        "def configs_of_k(configs, named_args, **given):\n"
+        "    \"\"\"Of the configurations those that fit the device; a small problem takes the first, untried.\"\"\"\n"
+        "    args = {**named_args, **given}\n"
+        "    if args[\"m\"] * args[\"n\"] * args[\"k\"] < 1 << 27:\n"
+        "        return configs[:1]\n"
+        "    width = max(a.element_size() for a in args.values() if hasattr(a, \"element_size\"))\n"
+        "    fitting = [c for c in configs if c.kwargs[\"M\"] * c.kwargs[\"N\"] * max(width, 4) <= 512 * 32 * c.num_warps]\n"
+        "    driver = triton.runtime.driver.active\n"
+        "    shared = driver.utils.get_device_properties(driver.get_current_device())[\"max_shared_mem\"]\n"
+        "    fitting = [c for c in fitting if (c.kwargs[\"M\"] + c.kwargs[\"N\"]) * c.kwargs[\"K\"] * width\n"
+        "               * c.num_stages <= shared]\n"
+        "    return fitting or configs[:1]\n"
+        "\n"
+        "\n"
+        "@triton.autotune(\n"
+        "    configs=[\n"
+        "        triton.Config({\"M\": 64, \"N\": 64, \"K\": 32}, num_warps=8, num_stages=3),\n"
+        "        triton.Config({\"M\": 128, \"N\": 256, \"K\": 64}, num_warps=8, num_stages=3),\n"
+        "        triton.Config({\"M\": 256, \"N\": 128, \"K\": 64}, num_warps=8, num_stages=3),\n"
+        "        triton.Config({\"M\": 128, \"N\": 256, \"K\": 64}, num_warps=8, num_stages=4),\n"
+        "        triton.Config({\"M\": 128, \"N\": 128, \"K\": 64}, num_warps=8, num_stages=3),\n"
+        "        triton.Config({\"M\": 128, \"N\": 128, \"K\": 64}, num_warps=4, num_stages=4),\n"
+        "        triton.Config({\"M\": 128, \"N\": 128, \"K\": 32}, num_warps=4, num_stages=4),\n"
+        "        triton.Config({\"M\": 128, \"N\": 64, \"K\": 64}, num_warps=4, num_stages=4),\n"
+        "        triton.Config({\"M\": 64, \"N\": 128, \"K\": 64}, num_warps=4, num_stages=4),\n"
+        "        triton.Config({\"M\": 64, \"N\": 256, \"K\": 32}, num_warps=4, num_stages=4),\n"
+        "        triton.Config({\"M\": 64, \"N\": 64, \"K\": 64}, num_warps=4, num_stages=4),\n"
+        "        triton.Config({\"M\": 64, \"N\": 64, \"K\": 32}, num_warps=4, num_stages=5),\n"
+        "    ],\n"
+        "    key=[\"m\", \"n\", \"k\"],\n"
+        "    prune_configs_by={\"early_config_prune\": configs_of_k},\n"
+        ")\n"
+        "@triton.jit\n"
+        "def k(a, b, c, m, n, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):\n"
+        "    i = tl.program_id(0) * M + tl.arange(0, M)\n"
+        "    j = tl.program_id(1) * N + tl.arange(0, N)\n"
+        "    total = tl.zeros([M, N], tl.float32)\n"
+        "    for first in range(0, k, K):\n"
+        "        at = first + tl.arange(0, K)\n"
+        "        x = tl.load(a + i[:, None] * k + at, mask=(i[:, None] < m) & (at < k))\n"
+        "        y = tl.load(b + at[:, None] * n + j, mask=(j < n) & (at[:, None] < k))\n"
+        "        total += tl.dot(x, y)\n"
+        "    tl.store(c + i[:, None] * n + j, total, mask=(i[:, None] < m) & (j < n))\n"
+        "\n"
+        "\n"
+        "def f(a, b):\n"
+        "    m, n, k = sizes(a, b)\n"
+        "    c = torch.empty((m, n))\n"
+        "    k[lambda META: (triton.cdiv(m, META[\"M\"]), triton.cdiv(n, META[\"N\"]))](a, b, c, m, n, k)\n"
+        "    return c\n");
+    // The grid was made before the launch; SCALE is no block.
+    expect(
+        "triton-autotune", 0, KG_LANG_TRITON,
+        "@triton.jit\n"
+        "def k(x, y, n, BLOCK: tl.constexpr, SCALE: tl.constexpr):\n"
+        "    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n"
+        "    tl.store(y + at, tl.load(x + at, mask=at < n) * SCALE, mask=at < n)\n"
+        "\n"
+        "\n"
+        "def f(x):\n"
+        "    grid = (triton.cdiv(x.numel(), 256),)\n"
+        "    k[grid](x, y, x.numel(), BLOCK=256, SCALE=2)\n",
+        "def configs_of_k(configs, named_args, **given):\n"
+        "    \"\"\"Of the configurations those that fit the device; a small problem takes the first, untried.\"\"\"\n"
+        "    args = {**named_args, **given}\n"
+        "    if args[\"n\"] < 1 << 14:\n"
+        "        return configs[:1]\n"
+        "    width = max(a.element_size() for a in args.values() if hasattr(a, \"element_size\"))\n"
+        "    fitting = [c for c in configs if c.kwargs[\"BLOCK\"] * max(width, 4) <= 512 * 32 * c.num_warps]\n"
+        "    return fitting or configs[:1]\n"
+        "\n"
+        "\n"
+        "@triton.autotune(\n"
+        "    configs=[\n"
+        "        triton.Config({\"BLOCK\": 256}, num_warps=4, num_stages=3),\n"
+        "        triton.Config({\"BLOCK\": 512}, num_warps=4, num_stages=3),\n"
+        "        triton.Config({\"BLOCK\": 1024}, num_warps=4, num_stages=3),\n"
+        "        triton.Config({\"BLOCK\": 1024}, num_warps=8, num_stages=3),\n"
+        "        triton.Config({\"BLOCK\": 2048}, num_warps=4, num_stages=3),\n"
+        "        triton.Config({\"BLOCK\": 2048}, num_warps=8, num_stages=3),\n"
+        "        triton.Config({\"BLOCK\": 4096}, num_warps=8, num_stages=3),\n"
+        "        triton.Config({\"BLOCK\": 8192}, num_warps=8, num_stages=3),\n"
+        "    ],\n"
+        "    key=[\"n\"],\n"
+        "    prune_configs_by={\"early_config_prune\": configs_of_k},\n"
+        ")\n"
+        "@triton.jit\n"
+        "def k(x, y, n, BLOCK: tl.constexpr, SCALE: tl.constexpr):\n"
+        "    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n"
+        "    tl.store(y + at, tl.load(x + at, mask=at < n) * SCALE, mask=at < n)\n"
+        "\n"
+        "\n"
+        "def f(x):\n"
+        "    grid = lambda META: (triton.cdiv(x.numel(), META[\"BLOCK\"]),)\n"
+        "    k[grid](x, y, x.numel(), SCALE=2)\n");
+}
+
+static void few_configurations_become_more(void **state) {
+    (void)state;
+    expect("triton-autotune", 0, KG_LANG_TRITON,
+           "@triton.autotune(configs=[\n"
+           "    triton.Config({\"M\": 64}),\n"
+           "    triton.Config({\"M\": 128}, num_warps=8),  # wide\n"
+           "], key=[\"n\"])\n"
+           "@triton.jit\n"
+           "def k(x, n, M: tl.constexpr):\n"
+           "    tl.store(x, tl.dot(tl.load(x), tl.load(x + 1)))\n",
+           "@triton.autotune(configs=[\n"
+           "    triton.Config({\"M\": 64}, num_warps=8, num_stages=3),\n"
+           "    triton.Config({\"M\": 64}, num_warps=8, num_stages=4),\n"
+           "    triton.Config({\"M\": 64}, num_warps=4, num_stages=4),\n"
+           "    triton.Config({\"M\": 128}, num_warps=4, num_stages=3),\n"
+           "    triton.Config({\"M\": 128}, num_warps=8, num_stages=4),\n"
+           "    triton.Config({\"M\": 128}, num_warps=4, num_stages=4),\n"
+           "    triton.Config({\"M\": 64}),\n"
+           "    triton.Config({\"M\": 128}, num_warps=8),  # wide\n"
+           "], key=[\"n\"])\n"
+           "@triton.jit\n"
+           "def k(x, n, M: tl.constexpr):\n"
+           "    tl.store(x, tl.dot(tl.load(x), tl.load(x + 1)))\n");
+    expect("triton-autotune", 0, KG_LANG_TRITON,
+           "@triton.autotune(configs=[triton.Config({\"M\": 64}, pre_hook=zero)], key=[\"n\"])\n" HEAD
+           "    tl.store(out, tl.dot(tl.load(x), 1))\n",
+           "a configuration is more than blocks, warps and stages");
+}
+
+#define BLOCKED "@triton.jit\ndef k(x, y, n, m, A: tl.constexpr, B: tl.constexpr):\n"
+#define AT                                             \
+    "    i = tl.program_id(0) * A + tl.arange(0, A)\n" \
+    "    j = tl.program_id(1) * B + tl.arange(0, B)\n"
+
+static void what_cannot_be_tuned(void **state) {
+    (void)state;
+    expect("triton-autotune", 0, KG_LANG_TRITON,
+           BLOCKED AT
+           "    tl.atomic_add(y + i, tl.load(x + i, mask=i < n))\n"
+           "k[(triton.cdiv(n, 64), triton.cdiv(m, 32))](x, y, n, m, A=64, B=32)\n",
+           "atomic operations would add up over the trials");
+    expect("triton-autotune", 0, KG_LANG_TRITON,
+           BLOCKED AT
+           "    y += j\n"
+           "    tl.store(y + i, tl.load(y + i, mask=i < n))\n"
+           "k[(triton.cdiv(n, 64), triton.cdiv(m, 32))](x, y, n, m, A=64, B=32)\n",
+           "the kernel reads what it writes: trials would change it");
+    expect("triton-autotune", 0, KG_LANG_TRITON,
+           BLOCKED AT
+           "    tl.store(y + i, tl.load(x + i, mask=i < n))\n"
+           "k[(triton.cdiv(n, 64), triton.cdiv(m, 32))](z, z, n, m, A=64, B=32)\n",
+           "the kernel reads what it writes: trials would change it");
+    // A buffer for one partial result a block: with other blocks it would be too short.
+    expect("triton-autotune", 0, KG_LANG_TRITON,
+           BLOCKED AT
+           "    tl.store(y + i, tl.load(x + i, mask=i < n))\n"
+           "y = torch.empty(triton.cdiv(n, 64))\n"
+           "k[(triton.cdiv(n, 64), triton.cdiv(m, 32))](x, y, n, m, A=64, B=32)\n",
+           "64 stands elsewhere in the file too: it may be the block's size there");
+    expect("triton-autotune", 0, KG_LANG_TRITON,
+           BLOCKED AT
+           "    tl.store(y + i, tl.load(x + i))\n"
+           "k[(triton.cdiv(n, 64), triton.cdiv(m, 64))](x, y, n, m, A=64, B=64)\n",
+           "which block a number of the grid stands for is not clear");
+    expect("triton-autotune", 0, KG_LANG_TRITON,
+           BLOCKED AT
+           "    tl.store(y + i, tl.load(x + i, mask=i < n))\n"
+           "k[(triton.cdiv(n, a), triton.cdiv(m, b))](x, y, n, m, A=a, B=b)\n",
+           "the launch gives no block as a number");
+}
+
 static void conversions_move_into_the_kernel(void **state) {
     (void)state;
     expect("convert-in-kernel", 0, KG_LANG_TRITON,
@@ -416,6 +607,9 @@ int main(void) {
         cmocka_unit_test(what_the_turns_hand_on_is_left_alone),
         cmocka_unit_test(tiles_are_grouped),
         cmocka_unit_test(launches_get_their_warps),
+        cmocka_unit_test(configurations_are_tuned),
+        cmocka_unit_test(few_configurations_become_more),
+        cmocka_unit_test(what_cannot_be_tuned),
         cmocka_unit_test(conversions_move_into_the_kernel),
         cmocka_unit_test(outer_loops_run_on_all_cores),
         cmocka_unit_test(tilelang_sums_go_in_blocks),
