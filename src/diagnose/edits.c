@@ -37,6 +37,11 @@ void kg_edits_free(kg_edits *e) {
     *e = (kg_edits){0};
 }
 
+void kg_edits_take(kg_edits *e, kg_edits *from) {
+    for (size_t i = 0; i < from->n; i++) add(e, from->items[i].from, from->items[i].to, from->items[i].text);
+    from->n = 0;
+}
+
 static int by_place(const void *a, const void *b) {
     const kg_edit *x = a, *y = b;
     if (x->from != y->from) return x->from < y->from ? -1 : 1;

@@ -16,6 +16,7 @@ typedef struct {
 void kg_edit_replace(kg_edits *e, size_t from, size_t to, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 void kg_edit_node(kg_edits *e, TSNode n, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void kg_edits_free(kg_edits *e);
+void kg_edits_take(kg_edits *e, kg_edits *from);  // moves them, behind its own
 // NULL: two edits overlap.
 char *kg_edits_apply(kg_edits *e, const char *source, size_t len);
 
@@ -49,6 +50,7 @@ bool kg_triton_has_product(const kg_syntax *s, TSNode in);
 bool kg_triton_is_autotuned(const kg_syntax *s, TSNode definition);
 
 // Repairs that have a file of their own.
+int kg_triton_stream_row(const kg_syntax *s, size_t variant, kg_edits *out, char **why);
 int kg_triton_autotune(const kg_syntax *s, size_t variant, kg_edits *out, char **why);
 int kg_tilelang_reduce(const kg_syntax *s, size_t variant, kg_edits *out, char **why);
 

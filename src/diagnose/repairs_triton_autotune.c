@@ -643,8 +643,7 @@ int kg_triton_autotune(const kg_syntax *s, size_t variant, kg_edits *out, char *
         char *not = NULL;
         // What one kernel's refusal has left behind must not stay.
         if (tune_kernel(s, &kernels[i], &mine, &not ) == 0) {
-            for (size_t k = 0; k < mine.n; k++)
-                kg_edit_replace(out, mine.items[k].from, mine.items[k].to, "%s", mine.items[k].text);
+            kg_edits_take(out, &mine);
             made++;
         }
         kg_edits_free(&mine);

@@ -305,6 +305,118 @@ static void what_cannot_be_tuned(void **state) {
            "the launch gives no block as a number");
 }
 
+static void rows_are_streamed(void **state) {
+    (void)state;
+    expect("triton-stream-row", 1, KG_LANG_TRITON,
+           "@triton.jit\n"
+           "def norm(x_ptr, w_ptr, y_ptr, n, BLOCK: tl.constexpr,\n"
+           "         W: tl.constexpr):\n"
+           "    \"\"\"Kept.\"\"\"\n"
+           "    row = tl.program_id(0)\n"
+           "    at = tl.arange(0, BLOCK)\n"
+           "    x = tl.load(x_ptr + row * n + at, mask=at < n, other=0.0).to(tl.float32)\n"
+           "    mean = tl.sum(x, axis=0) / n  # a number\n"
+           "    d = tl.where(at < n, x - mean, 0.0)\n"
+           "    y = d * tl.rsqrt(tl.sum(d * d) / n)\n"
+           "    if W:\n"
+           "        y *= tl.load(w_ptr + at, mask=at < n)\n"
+           "    tl.store(y_ptr + row * n + at, y, mask=at < n)\n"
+           "\n"
+           "\n"
+           "def f(x, w):\n"
+           "    BLOCK = triton.next_power_of_2(n)\n"
+           "    norm[(m,)](x, w, y, n, BLOCK=BLOCK,\n"
+           "               W=True, num_warps=4)\n"
+           "    return y\n",
+           "@triton.jit\n"
+           "def norm(x_ptr, w_ptr, y_ptr, n, BLOCK: tl.constexpr,\n"
+           "         W: tl.constexpr):\n"
+           "    \"\"\"Kept.\"\"\"\n"
+           "    row = tl.program_id(0)\n"
+           "    at = tl.arange(0, BLOCK)\n"
+           "    x = tl.load(x_ptr + row * n + at, mask=at < n, other=0.0).to(tl.float32)\n"
+           "    mean = tl.sum(x, axis=0) / n  # a number\n"
+           "    d = tl.where(at < n, x - mean, 0.0)\n"
+           "    y = d * tl.rsqrt(tl.sum(d * d) / n)\n"
+           "    if W:\n"
+           "        y *= tl.load(w_ptr + at, mask=at < n)\n"
+           "    tl.store(y_ptr + row * n + at, y, mask=at < n)\n"
+           "\n"
+           "\n"
+           "@triton.jit\n"
+           "def norm_streamed(x_ptr, w_ptr, y_ptr, n, BLOCK: tl.constexpr,\n"
+           "                  W: tl.constexpr):\n"
+           "    row = tl.program_id(0)\n"
+           "    row_sum = tl.zeros([BLOCK], tl.float32)\n"
+           "    for start in range(0, n, BLOCK):\n"
+           "        at = start + tl.arange(0, BLOCK)\n"
+           "        x = tl.load(x_ptr + row * n + at, mask=at < n, other=0.0).to(tl.float32)\n"
+           "        row_sum += x\n"
+           "    mean = tl.sum(row_sum, axis=0) / n\n"
+           "    row_sum2 = tl.zeros([BLOCK], tl.float32)\n"
+           "    for start in range(0, n, BLOCK):\n"
+           "        at = start + tl.arange(0, BLOCK)\n"
+           "        x = tl.load(x_ptr + row * n + at, mask=at < n, other=0.0).to(tl.float32)\n"
+           "        d = tl.where(at < n, x - mean, 0.0)\n"
+           "        row_sum2 += d * d\n"
+           "    row_sum2 = tl.sum(row_sum2, 0)\n"
+           "    for start in range(0, n, BLOCK):\n"
+           "        at = start + tl.arange(0, BLOCK)\n"
+           "        x = tl.load(x_ptr + row * n + at, mask=at < n, other=0.0).to(tl.float32)\n"
+           "        d = tl.where(at < n, x - mean, 0.0)\n"
+           "        y = d * tl.rsqrt(row_sum2 / n)\n"
+           "        if W:\n"
+           "            y *= tl.load(w_ptr + at, mask=at < n)\n"
+           "        tl.store(y_ptr + row * n + at, y, mask=at < n)\n"
+           "\n"
+           "\n"
+           "def f(x, w):\n"
+           "    BLOCK = triton.next_power_of_2(n)\n"
+           "    if BLOCK <= 16384:\n"
+           "        norm[(m,)](x, w, y, n, BLOCK=BLOCK,\n"
+           "                   W=True, num_warps=4)\n"
+           "    else:  # a long row goes block by block\n"
+           "        norm_streamed[(m,)](x, w, y, n, BLOCK=8192,\n"
+           "                            W=True, num_warps=16)\n"
+           "    return y\n");
+}
+
+#define ROW                                          \
+    "@triton.jit\n"                                  \
+    "def k(x_ptr, y_ptr, n, BLOCK: tl.constexpr):\n" \
+    "    at = tl.arange(0, BLOCK)\n"                 \
+    "    x = tl.load(x_ptr + at, mask=at < n, other=0.0)\n"
+#define OF_ROW "def f(x):\n    k[(1,)](x, y, n, BLOCK=triton.next_power_of_2(n))\n"
+
+static void rows_that_must_stay_whole(void **state) {
+    (void)state;
+    static const struct {
+        const char *source, *why;
+    } rows[] = {
+        {ROW "    s = tl.cumsum(x, 0)\n    tl.store(y_ptr + at, s, mask=at < n)\n" OF_ROW,
+         "tl.cumsum may look at the whole row at once"},
+        {ROW "    tl.store(y_ptr, tl.argmax(x, 0))\n" OF_ROW, "tl.argmax may look at the whole row at once"},
+        {ROW "    tl.store(y_ptr + at, helper(x) / tl.sum(x, 0))\n" OF_ROW, "helper may look at the whole row at once"},
+        {ROW "    tl.store(y_ptr, tl.sum(x[None, :], 0))\n" OF_ROW, "the block has more than one dimension"},
+        {ROW "    tl.store(y_ptr, tl.sum(x, 0, keep_dims=True))\n" OF_ROW, "a reduction is not along axis 0 alone"},
+        {ROW "    m = tl.max(x, 0)\n    d = x - m\n    m = m + 1.0\n    tl.store(y_ptr, tl.sum(d) + m)\n" OF_ROW,
+         "m changes after it was used for a block"},
+        {ROW "    if n > 3:\n        s = tl.sum(x, 0)\n    tl.store(y_ptr, s)\n" OF_ROW,
+         "a reduction stands in a branch"},
+        {ROW "    for i in range(2):\n        x += x\n    tl.store(y_ptr, tl.sum(x))\n" OF_ROW,
+         "the kernel is no straight line of assignments and stores"},
+        {ROW "    tl.store(y_ptr + at, x, mask=at < n)\n" OF_ROW, "the kernel reduces nothing"},
+        {ROW "    tl.store(y_ptr, tl.sum(x, 0) / BLOCK)\n" OF_ROW, "no block of one dimension over a row"},
+        {ROW "    tl.store(y_ptr, tl.sum(x, 0))\ndef f(x):\n    k[(1,)](x, y, n, BLOCK=1024)\n",
+         "the launch does not make the block the next power of two of the row"},
+        {ROW
+         "    tl.store(y_ptr, tl.sum(x, 0))\ndef f(x):\n    k[(1,)](x, y, n, BLOCK=min(1024, triton.next_power_of_2(n)))\n",
+         "the launch does not make the block the next power of two of the row"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        expect("triton-stream-row", 0, KG_LANG_TRITON, rows[i].source, rows[i].why);
+}
+
 static void conversions_move_into_the_kernel(void **state) {
     (void)state;
     expect("convert-in-kernel", 0, KG_LANG_TRITON,
@@ -610,6 +722,8 @@ int main(void) {
         cmocka_unit_test(configurations_are_tuned),
         cmocka_unit_test(few_configurations_become_more),
         cmocka_unit_test(what_cannot_be_tuned),
+        cmocka_unit_test(rows_are_streamed),
+        cmocka_unit_test(rows_that_must_stay_whole),
         cmocka_unit_test(conversions_move_into_the_kernel),
         cmocka_unit_test(outer_loops_run_on_all_cores),
         cmocka_unit_test(tilelang_sums_go_in_blocks),
