@@ -51,6 +51,7 @@ bool kg_triton_is_autotuned(const kg_syntax *s, TSNode definition);
 
 // Repairs that have a file of their own.
 int kg_triton_stream_row(const kg_syntax *s, size_t variant, kg_edits *out, char **why);
+int kg_triton_fuse_passes(const kg_syntax *s, size_t variant, kg_edits *out, char **why);
 int kg_triton_autotune(const kg_syntax *s, size_t variant, kg_edits *out, char **why);
 int kg_tilelang_reduce(const kg_syntax *s, size_t variant, kg_edits *out, char **why);
 

@@ -349,6 +349,13 @@ static const kg_repair_rule rules[] = {
               .variants = 5,
               .what = "long rows go block by block, a loop for each reduction, instead of in one block"},
      .make = kg_triton_stream_row},
+    {.info = {.id = "triton-fuse-passes",
+              .answers =
+                  "triton-reads-twice triton-whole-row triton-whole-row-spills triton-serial-loop excess-traffic",
+              .languages = KG_IN(KG_LANG_TRITON),
+              .variants = 1,
+              .what = "two loops over a row become one: running maximum and sum, running mean and spread"},
+     .make = kg_triton_fuse_passes},
     {.info = {.id = "triton-grouped-order",
               .answers = "triton-row-major-order",
               .languages = KG_IN(KG_LANG_TRITON),

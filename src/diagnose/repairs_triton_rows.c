@@ -282,7 +282,7 @@ static char *dtype_of(const row *x, TSNode e, const bool *needed, size_t at) {
 static char *add_pass(row *x, const char *f, TSNode e, const char *text, size_t at) {
     bool needed[STATEMENTS] = {false};
     mark_needed(x, at, e, needed);
-    char *type = dtype_of(x, e, needed, at), *wanted = kg_format("row_%s", f);
+    char *type = dtype_of(x, e, needed, at), *wanted = kg_format("row_%s_block", f);
     char *name = type ? kg_new_name(x->s, &x->names, wanted) : NULL;
     free(wanted);
     if (!name) {
@@ -343,8 +343,10 @@ static int add_reductions(row *x, size_t at) {
         if (!blocks) {
             rc = -1;
         } else if (inner) {
-            kg_text_add(&x->out, "    %s = tl.%s(%s, 0)\n", blocks, f, blocks);
-            replace_whole(&edits, found[i], blocks);
+            char *plain = kg_format("row_%s", f), *number = kg_new_name(x->s, &x->names, plain);
+            kg_text_add(&x->out, "    %s = tl.%s(%s, 0)\n", number, f, blocks);
+            replace_whole(&edits, found[i], number);
+            free(plain), free(number);
         } else {
             replace_whole(&edits, e, blocks);
         }

@@ -347,24 +347,24 @@ static void rows_are_streamed(void **state) {
            "def norm_streamed(x_ptr, w_ptr, y_ptr, n, BLOCK: tl.constexpr,\n"
            "                  W: tl.constexpr):\n"
            "    row = tl.program_id(0)\n"
-           "    row_sum = tl.zeros([BLOCK], tl.float32)\n"
+           "    row_sum_block = tl.zeros([BLOCK], tl.float32)\n"
            "    for start in range(0, n, BLOCK):\n"
            "        at = start + tl.arange(0, BLOCK)\n"
            "        x = tl.load(x_ptr + row * n + at, mask=at < n, other=0.0).to(tl.float32)\n"
-           "        row_sum += x\n"
-           "    mean = tl.sum(row_sum, axis=0) / n\n"
-           "    row_sum2 = tl.zeros([BLOCK], tl.float32)\n"
-           "    for start in range(0, n, BLOCK):\n"
-           "        at = start + tl.arange(0, BLOCK)\n"
-           "        x = tl.load(x_ptr + row * n + at, mask=at < n, other=0.0).to(tl.float32)\n"
-           "        d = tl.where(at < n, x - mean, 0.0)\n"
-           "        row_sum2 += d * d\n"
-           "    row_sum2 = tl.sum(row_sum2, 0)\n"
+           "        row_sum_block += x\n"
+           "    mean = tl.sum(row_sum_block, axis=0) / n\n"
+           "    row_sum_block2 = tl.zeros([BLOCK], tl.float32)\n"
            "    for start in range(0, n, BLOCK):\n"
            "        at = start + tl.arange(0, BLOCK)\n"
            "        x = tl.load(x_ptr + row * n + at, mask=at < n, other=0.0).to(tl.float32)\n"
            "        d = tl.where(at < n, x - mean, 0.0)\n"
-           "        y = d * tl.rsqrt(row_sum2 / n)\n"
+           "        row_sum_block2 += d * d\n"
+           "    row_sum = tl.sum(row_sum_block2, 0)\n"
+           "    for start in range(0, n, BLOCK):\n"
+           "        at = start + tl.arange(0, BLOCK)\n"
+           "        x = tl.load(x_ptr + row * n + at, mask=at < n, other=0.0).to(tl.float32)\n"
+           "        d = tl.where(at < n, x - mean, 0.0)\n"
+           "        y = d * tl.rsqrt(row_sum / n)\n"
            "        if W:\n"
            "            y *= tl.load(w_ptr + at, mask=at < n)\n"
            "        tl.store(y_ptr + row * n + at, y, mask=at < n)\n"
@@ -415,6 +415,153 @@ static void rows_that_must_stay_whole(void **state) {
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         expect("triton-stream-row", 0, KG_LANG_TRITON, rows[i].source, rows[i].why);
+}
+
+static void passes_become_one(void **state) {
+    (void)state;
+    expect("triton-fuse-passes", 0, KG_LANG_TRITON,
+           "@triton.jit\n"
+           "def k(x_ptr, y_ptr, n, B: tl.constexpr):\n"
+           "    most = tl.full([B], float(\"-inf\"), tl.float32)\n"
+           "    for at in range(0, n, B):\n"
+           "        i = at + tl.arange(0, B)\n"
+           "        x = tl.load(x_ptr + i, mask=i < n, other=float(\"-inf\"))\n"
+           "        most = tl.maximum(most, x)  # so far\n"
+           "    m = tl.max(most, 0)\n"
+           "    total = tl.zeros([B], tl.float32)\n"
+           "    # again\n"
+           "    for at in range(0, n, B):\n"
+           "        i = at + tl.arange(0, B)\n"
+           "        x = tl.load(x_ptr + i, mask=i < n, other=float(\"-inf\"))\n"
+           "        e = tl.exp(x - m)\n"
+           "        total += e\n"
+           "    tl.store(y_ptr, m + tl.log(tl.sum(total, 0)))\n",
+           "@triton.jit\n"
+           "def k(x_ptr, y_ptr, n, B: tl.constexpr):\n"
+           "    most = tl.full([B], float(\"-inf\"), tl.float32)\n"
+           "    total = tl.zeros([B], tl.float32)\n"
+           "    for at in range(0, n, B):\n"
+           "        i = at + tl.arange(0, B)\n"
+           "        x = tl.load(x_ptr + i, mask=i < n, other=float(\"-inf\"))\n"
+           "        value = x\n"
+           "        higher = tl.maximum(most, value)\n"
+           "        base = tl.where(tl.abs(higher) == float(\"inf\"), 0.0, higher)\n"
+           "        total = total * tl.exp(most - base) + tl.exp(value - base)\n"
+           "        most = higher  # so far\n"
+           "    m = tl.max(most, 0)\n"
+           "    # again\n"
+           "    total *= tl.exp(most - m)\n"
+           "    tl.store(y_ptr, m + tl.log(tl.sum(total, 0)))\n");
+    expect("triton-fuse-passes", 0, KG_LANG_TRITON,
+           "@triton.jit\n"
+           "def k(x_ptr, y_ptr, n, B: tl.constexpr):\n"
+           "    total = tl.zeros([B], tl.float32)\n"
+           "    for at in range(0, n, B):\n"
+           "        i = at + tl.arange(0, B)\n"
+           "        total += tl.load(x_ptr + i, mask=i < n, other=0.0)\n"
+           "    mean = tl.sum(total, 0) / n\n"
+           "    total = tl.zeros([B], tl.float32)\n"
+           "    for at in range(0, n, B):\n"
+           "        i = at + tl.arange(0, B)\n"
+           "        x = tl.load(x_ptr + i, mask=i < n, other=0.0)\n"
+           "        d = tl.where(i < n, x - mean, 0.0)\n"
+           "        total += d * d\n"
+           "    tl.store(y_ptr, tl.sum(total, 0) / n)\n",
+           "@triton.jit\n"
+           "def k(x_ptr, y_ptr, n, B: tl.constexpr):\n"
+           "    lane_mean = tl.zeros([B], tl.float32)\n"
+           "    lane_spread = tl.zeros([B], tl.float32)\n"
+           "    for at in range(0, n, B):\n"
+           "        i = at + tl.arange(0, B)\n"
+           "        value = tl.load(x_ptr + i, mask=i < n, other=0.0)\n"
+           "        change = tl.where(i < n, value - lane_mean, 0.0)\n"
+           "        lane_mean += change / (at // B + 1)\n"
+           "        lane_spread += change * tl.where(i < n, value - lane_mean, 0.0)\n"
+           "    seen = (n - tl.arange(0, B) + B - 1) // B  # columns of each lane\n"
+           "    total = lane_mean * seen\n"
+           "    mean = tl.sum(total, 0) / n\n"
+           "    lane_mean -= mean\n"
+           "    total = lane_spread + seen * lane_mean * lane_mean\n"
+           "    tl.store(y_ptr, tl.sum(total, 0) / n)\n");
+    expect("triton-fuse-passes", 0, KG_LANG_TRITON,
+           "@triton.jit\n"
+           "def k(x_ptr, y_ptr, n, B: tl.constexpr):\n"
+           "    total = tl.zeros([B], tl.float32)\n"
+           "    for at in range(0, n, B):\n"
+           "        x = tl.load(x_ptr + at + tl.arange(0, B))\n"
+           "        total += x\n"
+           "    s = tl.sum(total, 0)\n"
+           "    squares = tl.zeros([B], tl.float32)\n"
+           "    for at in range(0, n, B):\n"
+           "        x = tl.load(x_ptr + at + tl.arange(0, B))\n"
+           "        x2 = x * x\n"
+           "        squares += x2\n"
+           "    tl.store(y_ptr, s + tl.sum(squares, 0))\n",
+           "@triton.jit\n"
+           "def k(x_ptr, y_ptr, n, B: tl.constexpr):\n"
+           "    total = tl.zeros([B], tl.float32)\n"
+           "    squares = tl.zeros([B], tl.float32)\n"
+           "    for at in range(0, n, B):\n"
+           "        x = tl.load(x_ptr + at + tl.arange(0, B))\n"
+           "        total += x\n"
+           "        x2 = x * x\n"
+           "        squares += x2\n"
+           "    s = tl.sum(total, 0)\n"
+           "    tl.store(y_ptr, s + tl.sum(squares, 0))\n");
+}
+
+#define FIRST                                  \
+    HEAD "    t = tl.zeros([B], tl.float32)\n" \
+         "    for at in range(0, n, B):\n"     \
+         "        i = at + tl.arange(0, B)\n"  \
+         "        t += tl.load(x + i, mask=i < n, other=0.0)\n"
+#define SECOND(between, difference)                           \
+    FIRST between                                             \
+        "    for at in range(0, n, B):\n"                     \
+        "        i = at + tl.arange(0, B)\n"                  \
+        "        v = tl.load(x + i, mask=i < n, other=0.0)\n" \
+        "        d = " difference                             \
+        "\n"                                                  \
+        "        q += d * d\n"                                \
+        "    tl.store(out, tl.sum(q, 0))\n"
+#define MEAN    "    m = tl.sum(t, 0) / n\n    q = tl.zeros([B], tl.float32)\n"
+#define UNKNOWN "the second loop needs what the first found, in a way that is not known"
+
+static void passes_that_stay_two(void **state) {
+    (void)state;
+    static const struct {
+        const char *source, *why;
+    } two[] = {
+        {SECOND(MEAN, "v - m"), UNKNOWN},                            // past the row's end too
+        {SECOND(MEAN, "tl.where(i < n - 1, v - m, 0.0)"), UNKNOWN},  // not every column
+        {SECOND(MEAN, "tl.where(i < n, v + m, 0.0)"), UNKNOWN},
+        {SECOND(MEAN, "tl.where(i < n, 2 * v - m, 0.0)"), UNKNOWN},  // of another value
+        {SECOND(MEAN "    m = m * 2\n", "tl.where(i < n, v - m, 0.0)"), UNKNOWN},
+        {SECOND(MEAN "    x = x + n\n", "tl.where(i < n, v - m, 0.0)"), UNKNOWN},  // of another row
+        {SECOND("    m = tl.sum(t, 0) / 7\n    q = tl.zeros([B], tl.float32)\n", "tl.where(i < n, v - m, 0.0)"),
+         UNKNOWN},
+        {SECOND(MEAN "    tl.store(out + 1, m)\n", "tl.where(i < n, v - m, 0.0)"),
+         "more than assignments stands between the loops"},
+        {SECOND(MEAN "    z = t * 2\n", "tl.where(i < n, v - m, 0.0)"), "what the loops carry is used in more places"},
+        // The sum goes on in the second loop.
+        {FIRST "    m = tl.sum(t, 0) / n\n"
+               "    for at in range(0, n, B):\n"
+               "        i = at + tl.arange(0, B)\n"
+               "        d = tl.where(i < n, tl.load(x + i, mask=i < n, other=0.0) - m, 0.0)\n"
+               "        t += d * d\n"
+               "    tl.store(out, tl.sum(t, 0))\n",
+         "what the loops carry is used in more places"},
+        {FIRST "    q = tl.zeros([B], tl.float32)\n"
+               "    for at in range(0, M, B):\n"
+               "        q += tl.load(x + at + tl.arange(0, B))\n",
+         "the loops do not go over the same blocks"},
+        {FIRST "    for at in range(0, n, B):\n"
+               "        tl.store(out + at + tl.arange(0, B), t)\n",
+         "a loop does more than load and fold"},
+        {FIRST, "no kernel has two loops"},
+    };
+    for (size_t i = 0; i < sizeof two / sizeof *two; i++)
+        expect("triton-fuse-passes", 0, KG_LANG_TRITON, two[i].source, two[i].why);
 }
 
 static void conversions_move_into_the_kernel(void **state) {
@@ -724,6 +871,8 @@ int main(void) {
         cmocka_unit_test(what_cannot_be_tuned),
         cmocka_unit_test(rows_are_streamed),
         cmocka_unit_test(rows_that_must_stay_whole),
+        cmocka_unit_test(passes_become_one),
+        cmocka_unit_test(passes_that_stay_two),
         cmocka_unit_test(conversions_move_into_the_kernel),
         cmocka_unit_test(outer_loops_run_on_all_cores),
         cmocka_unit_test(tilelang_sums_go_in_blocks),
