@@ -3,7 +3,7 @@
 #include "diagnose/repair.h"
 
 static const kg_repair_table *const tables[] = {&kg_repairs_python, &kg_repairs_triton, &kg_repairs_tilelang,
-                                                &kg_repairs_native};
+                                                &kg_repairs_native, &kg_repairs_cuda};
 
 static const kg_repair_rule *find(size_t i) {
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {

@@ -30,7 +30,8 @@ typedef struct {
     const kg_repair_rule *rules;
     size_t n;
 } kg_repair_table;
-extern const kg_repair_table kg_repairs_triton, kg_repairs_tilelang, kg_repairs_python, kg_repairs_native;
+extern const kg_repair_table kg_repairs_triton, kg_repairs_tilelang, kg_repairs_python, kg_repairs_native,
+    kg_repairs_cuda;
 
 // What @triton.jit decorates: @a the decorator, @b its name, @c its body, @at all with its decorators.
 #define TRITON_DEFINITION                                                                                     \

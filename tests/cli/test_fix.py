@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import unittest
 
 import test_cli
@@ -65,6 +66,15 @@ class Fix(test_cli.Cli):
         self.write("no_build.c", test_cli.NO_BUILD)
         done = self.kgate("fix", "no_build.c")
         self.assertRegex(done.stdout, "before +broken: .*does not compile")
+
+    def test_help_and_page_name_the_same_repairs(self):
+        with open(os.path.join(test_cli.ROOT, "docs", "findings.md"), encoding="utf-8") as f:
+            page = f.read().split("## Repairs")[1].split("## Facts")[0]
+        named = set(re.findall(r"`([a-z]+(?:-[a-z]+)+)`", "".join(
+            line.split("|")[1] for line in page.splitlines() if line.startswith("| `"))))
+        said = set(re.findall(r"\b[a-z]+(?:-[a-z]+)+", self.kgate("fix", "--help").stdout.split(
+            "What it knows")[1].split("kgate fix")[0]))
+        self.assertEqual(named, said)
 
     def read(self, name):
         with open(os.path.join(self.folder, name), encoding="utf-8") as f:

@@ -564,6 +564,153 @@ static void passes_that_stay_two(void **state) {
         expect("triton-fuse-passes", 0, KG_LANG_TRITON, two[i].source, two[i].why);
 }
 
+static void elements_move_in_packs(void **state) {
+    (void)state;
+    expect("cuda-vector-loads", 0, KG_LANG_CUDA,
+           "__global__ void twice(const float *__restrict__ x, float *out, int n) {\n"
+           "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+           "    if (i < n) out[i] = 2 * x[i];\n"
+           "}\n"
+           "void f() { twice<<<(n + 255) / 256, 256, 0, stream>>>(x, y, n); }\n",
+           "template <typename T>\n"
+           "struct alignas(16) Pack {\n"
+           "    T v[16 / sizeof(T)];\n"
+           "};\n"
+           "\n"
+           "__global__ void twice(const float *__restrict__ x, float *out, int n) {\n"
+           "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+           "    // Sixteen bytes a thread where all addresses allow it, the rest one by one.\n"
+           "    const int lanes = 16 / sizeof(float);\n"
+           "    const long long packs = ((size_t)out | (size_t)x) % 16 == 0 ? n / lanes : 0;\n"
+           "    const long long threads = (long long)gridDim.x * blockDim.x;\n"
+           "    for (long long pack = i; pack < packs; pack += threads) {\n"
+           "        Pack<float> out_pack;\n"
+           "        const Pack<float> x_pack = ((const Pack<float> *)x)[pack];\n"
+           "#pragma unroll\n"
+           "        for (int lane = 0; lane < lanes; lane++) {\n"
+           "            out_pack.v[lane] = 2 * x_pack.v[lane];\n"
+           "        }\n"
+           "        ((Pack<float> *)out)[pack] = out_pack;\n"
+           "    }\n"
+           "    for (long long at = packs * lanes + i; at < n; at += threads) {\n"
+           "        const int i = (int)at;\n"
+           "        out[i] = 2 * x[i];\n"
+           "    }\n"
+           "}\n"
+           "void f() { twice<<<((n + 255) / 256 + 3) / 4, 256, 0, stream>>>(x, y, n); }\n");
+    expect(
+        "cuda-vector-loads", 0, KG_LANG_CUDA,
+        "#include <cuda_fp16.h>\n"
+        "template <typename T>\n"
+        "__global__ void scale(const T *x, const T *bias, T *out, long n, int c) {\n"
+        "    const long i = blockIdx.x * (long)blockDim.x + threadIdx.x;\n"
+        "    if (i >= n) return;\n"
+        "    // as it was\n"
+        "    float v = (float)x[i];\n"
+        "    v += (float)bias[i % c];\n"
+        "    if (v > 0)\n"
+        "        out[i] = v;\n"
+        "}\n"
+        "__global__ void add(float *x, const float *__restrict__ y, size_t n) {\n"
+        "    for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {\n"
+        "        x[i] += y[i];\n"
+        "    }\n"
+        "}\n"
+        "void f() { scale<float><<<(n + 255) / 256, 256>>>(x, b, y, n, 7); add<<<1024, 256>>>(x, y, n); }\n",
+        "#include <cuda_fp16.h>\n"
+        "template <typename T>\n"
+        "struct alignas(16) Pack {\n"
+        "    T v[16 / sizeof(T)];\n"
+        "};\n"
+        "\n"
+        "template <typename T>\n"
+        "__global__ void scale(const T *x, const T *bias, T *out, long n, int c) {\n"
+        "    const long i = blockIdx.x * (long)blockDim.x + threadIdx.x;\n"
+        "    // Sixteen bytes a thread where all addresses allow it, the rest one by one.\n"
+        "    const int lanes = 16 / sizeof(T);\n"
+        "    const long long packs = 16 % sizeof(T) == 0 && ((size_t)x | (size_t)out) % 16 == 0 ? n / lanes : 0;\n"
+        "    const long long threads = (long long)gridDim.x * blockDim.x;\n"
+        "    for (long long pack = i; pack < packs; pack += threads) {\n"
+        "        const Pack<T> x_pack = ((const Pack<T> *)x)[pack];\n"
+        "        Pack<T> out_pack = ((const Pack<T> *)out)[pack];\n"
+        "#pragma unroll\n"
+        "        for (int lane = 0; lane < lanes; lane++) {\n"
+        "            const long i = (long)(pack * lanes + lane);\n"
+        "            // as it was\n"
+        "            float v = (float)x_pack.v[lane];\n"
+        "            v += (float)bias[i % c];\n"
+        "            if (v > 0)\n"
+        "                out_pack.v[lane] = v;\n"
+        "        }\n"
+        "        ((Pack<T> *)out)[pack] = out_pack;\n"
+        "    }\n"
+        "    for (long long at = packs * lanes + i; at < n; at += threads) {\n"
+        "        const long i = (long)at;\n"
+        "        // as it was\n"
+        "        float v = (float)x[i];\n"
+        "        v += (float)bias[i % c];\n"
+        "        if (v > 0)\n"
+        "            out[i] = v;\n"
+        "    }\n"
+        "}\n"
+        "__global__ void add(float *x, const float *__restrict__ y, size_t n) {\n"
+        "    // Sixteen bytes a thread where all addresses allow it, the rest one by one.\n"
+        "    const int lanes = 16 / sizeof(float);\n"
+        "    const long long packs = ((size_t)x | (size_t)y) % 16 == 0 ? n / lanes : 0;\n"
+        "    const long long threads = (long long)gridDim.x * blockDim.x;\n"
+        "    for (long long pack = (long long)blockIdx.x * blockDim.x + threadIdx.x; pack < packs; pack += threads) {\n"
+        "        Pack<float> x_pack = ((const Pack<float> *)x)[pack];\n"
+        "        const Pack<float> y_pack = ((const Pack<float> *)y)[pack];\n"
+        "#pragma unroll\n"
+        "        for (int lane = 0; lane < lanes; lane++) {\n"
+        "            x_pack.v[lane] += y_pack.v[lane];\n"
+        "        }\n"
+        "        ((Pack<float> *)x)[pack] = x_pack;\n"
+        "    }\n"
+        "    for (long long at = packs * lanes + (long long)blockIdx.x * blockDim.x + threadIdx.x; at < n; at += threads) {\n"
+        "        const size_t i = (size_t)at;\n"
+        "        x[i] += y[i];\n"
+        "    }\n"
+        "}\n"
+        "void f() { scale<float><<<((n + 255) / 256 + 3) / 4, 256>>>(x, b, y, n, 7); add<<<1024, 256>>>(x, y, n); }\n");
+}
+
+#define KERNEL                                               \
+    "__global__ void k(const float *x, float *y, int n) {\n" \
+    "    const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+static void kernels_that_stay_scalar(void **state) {
+    (void)state;
+    static const struct {
+        const char *source, *why;
+    } kernels[] = {
+        {KERNEL "    if (i < n) y[i] = x[i] + x[i + 1];\n}\n", "x is used at more than the thread's own element"},
+        {KERNEL "    if (i < n) y[i] = y[0] + x[i];\n}\n", "y is used at more than the thread's own element"},
+        {KERNEL "    if (i < n) y[n - 1 - i] = x[i];\n}\n", "no array is written at the thread's own element"},
+        {KERNEL "    if (i < n) { y[i] = x[i]; *y = 1; }\n}\n",
+         "threads work together, or through addresses that are not plain"},
+        {KERNEL "    if (i < n) y[i] = __shfl_down_sync(~0u, x[i], 1);\n}\n",
+         "threads work together, or through addresses that are not plain"},
+        {KERNEL "    if (i >= n) return;\n    if (x[i] < 0) return;\n    y[i] = x[i];\n}\n",
+         "the body is left by return or break"},
+        {KERNEL "    if (i < n) y[i] = x[i];\n    else y[0] = 0;\n}\n", "no kernel of one element a thread"},
+        {KERNEL "    if (i < n) y[i] = x[i];\n    y[0] = 1;\n}\n", "no kernel of one element a thread"},
+        {"__global__ void k(const float *x, double *y, int n) {\n"
+         "    const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+         "    if (i < n) y[i] = x[i];\n}\n",
+         "the arrays have elements of several types"},
+        {"__global__ void k(const float *x, float *y, int n) {\n"
+         "    const int i = blockIdx.x * blockDim.x + threadIdx.x * 2;\n"
+         "    if (i < n) y[i] = x[i];\n}\n",
+         "no kernel of one element a thread"},
+        {"__global__ void k(volatile float *x, float *y, int n) {\n"
+         "    const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+         "    if (i < n) y[i] = x[i];\n}\n",
+         "an array is no plain parameter of the kernel"},
+    };
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
+        expect("cuda-vector-loads", 0, KG_LANG_CUDA, kernels[i].source, kernels[i].why);
+}
+
 static void conversions_move_into_the_kernel(void **state) {
     (void)state;
     expect("convert-in-kernel", 0, KG_LANG_TRITON,
@@ -860,6 +1007,20 @@ static void answers_name_rules(void **state) {
     }
 }
 
+// docs/findings.md says of every repair what it does.
+static void the_page_lists_them(void **state) {
+    (void)state;
+    char *text;
+    size_t len;
+    assert_int_equal(kg_read_file(KG_SOURCE_DIR "/docs/findings.md", 1 << 20, &text, &len, NULL), 0);
+    for (size_t i = 0; kg_repair(i); i++) {
+        char *id = kg_format("`%s`", kg_repair(i)->id);
+        if (!strstr(text, id)) fail_msg("docs/findings.md lacks %s", id);
+        free(id);
+    }
+    free(text);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(serial_loop_goes_in_blocks),
@@ -873,6 +1034,8 @@ int main(void) {
         cmocka_unit_test(rows_that_must_stay_whole),
         cmocka_unit_test(passes_become_one),
         cmocka_unit_test(passes_that_stay_two),
+        cmocka_unit_test(elements_move_in_packs),
+        cmocka_unit_test(kernels_that_stay_scalar),
         cmocka_unit_test(conversions_move_into_the_kernel),
         cmocka_unit_test(outer_loops_run_on_all_cores),
         cmocka_unit_test(tilelang_sums_go_in_blocks),
@@ -881,6 +1044,7 @@ int main(void) {
         cmocka_unit_test(tilelang_kernels_get_their_threads),
         cmocka_unit_test(differences_are_a_patch),
         cmocka_unit_test(answers_name_rules),
+        cmocka_unit_test(the_page_lists_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
