@@ -286,16 +286,31 @@ static int online(pair *x, uint32_t shared) {
 
 // ---- mean, and squares about it -------------------------------------------------------------------------------------
 
-// tl.where(mask, a - mean, 0.0): the mask and a - mean.
-static bool masked_difference(const pair *x, TSNode n, uint32_t shared, TSNode *mask, TSNode *d) {
+// tl.where(mask, e, 0.0): the mask and e.
+static bool masked(const pair *x, TSNode n, uint32_t shared, TSNode *mask, TSNode *e) {
     const TSNode arguments = arguments_of(x->s, meant(x, &x->two, n, shared), "where");
     if (ts_node_is_null(arguments) || ts_node_named_child_count(arguments) != 3) return false;
     if (!kg_node_says(x->s, ts_node_named_child(arguments, 2), "0.0") &&
         !kg_node_says(x->s, ts_node_named_child(arguments, 2), "0"))
         return false;
     *mask = ts_node_named_child(arguments, 0);
-    *d = meant(x, &x->two, ts_node_named_child(arguments, 1), shared);
-    return kg_node_is(*d, "binary_operator") && kg_node_says(x->s, kg_field_of(*d, "operator"), "-");
+    *e = meant(x, &x->two, ts_node_named_child(arguments, 1), shared);
+    return true;
+}
+
+static bool is_operation(const pair *x, TSNode n, const char *operator) {
+    return kg_node_is(n, "binary_operator") && kg_node_says(x->s, kg_field_of(n, "operator"), operator);
+}
+
+// The square of a - mean within the mask, which is put to the difference or to its square: the mask and a - mean.
+static bool masked_square(const pair *x, uint32_t shared, TSNode *mask, TSNode *d) {
+    TSNode square = meant(x, &x->two, x->two.folded, shared);
+    const bool outside = masked(x, square, shared, mask, &square);
+    if (!is_operation(x, square, "*") || !same_text(x->s, kg_field_of(square, "left"), kg_field_of(square, "right")))
+        return false;
+    if (outside) *d = meant(x, &x->two, kg_field_of(square, "left"), shared);
+    else if (!masked(x, kg_field_of(square, "left"), shared, mask, d)) return false;
+    return is_operation(x, *d, "-");
 }
 
 // The one statement between the loops that sets a name; null: none, or several.
@@ -363,12 +378,8 @@ static bool is_inside(const pair *x, TSNode mask, uint32_t shared) {
 
 static int welford(pair *x, uint32_t shared) {
     const kg_syntax *s = x->s;
-    const TSNode square = meant(x, &x->two, x->two.folded, shared);
     TSNode mask, d;
-    if (!kg_node_is(square, "binary_operator") || !kg_node_says(s, kg_field_of(square, "operator"), "*") ||
-        !same_text(s, kg_field_of(square, "left"), kg_field_of(square, "right")) ||
-        !masked_difference(x, kg_field_of(square, "left"), shared, &mask, &d))
-        return 1;
+    if (!masked_square(x, shared, &mask, &d)) return 1;
     const TSNode mean = kg_field_of(d, "right");
     if (!is_mean(x, mean) || !same_value(x, kg_field_of(d, "left"), shared) || !stays(x, &x->two, mask, shared) ||
         !is_inside(x, mask, shared))

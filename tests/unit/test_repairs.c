@@ -527,6 +527,23 @@ static void passes_become_one(void **state) {
 #define MEAN    "    m = tl.sum(t, 0) / n\n    q = tl.zeros([B], tl.float32)\n"
 #define UNKNOWN "the second loop needs what the first found, in a way that is not known"
 
+// The mask may stand around the square as well.
+static void masked_squares_are_one_pass_too(void **state) {
+    (void)state;
+    char *difference = repaired("triton-fuse-passes", 0, KG_LANG_TRITON, SECOND(MEAN, "tl.where(i < n, v - m, 0.0)"));
+    char *square = repaired("triton-fuse-passes", 0, KG_LANG_TRITON,
+                            FIRST MEAN
+                            "    for at in range(0, n, B):\n"
+                            "        i = at + tl.arange(0, B)\n"
+                            "        v = tl.load(x + i, mask=i < n, other=0.0)\n"
+                            "        q += tl.where(i < n, (v - m) * (v - m), 0.0)\n"
+                            "    tl.store(out, tl.sum(q, 0))\n");
+    assert_non_null(strstr(difference, "lane_spread += change"));
+    assert_string_equal(square, difference);
+    free(difference);
+    free(square);
+}
+
 static void passes_that_stay_two(void **state) {
     (void)state;
     static const struct {
@@ -1033,6 +1050,7 @@ int main(void) {
         cmocka_unit_test(rows_are_streamed),
         cmocka_unit_test(rows_that_must_stay_whole),
         cmocka_unit_test(passes_become_one),
+        cmocka_unit_test(masked_squares_are_one_pass_too),
         cmocka_unit_test(passes_that_stay_two),
         cmocka_unit_test(elements_move_in_packs),
         cmocka_unit_test(kernels_that_stay_scalar),
