@@ -364,7 +364,8 @@ static const kg_repair_rule rules[] = {
      .make = grouped},
     {.info = {.id = "triton-autotune",
               .answers = "triton-one-configuration triton-few-configurations triton-tiles-only triton-one-stage "
-                         "triton-narrow-reduction triton-small-block triton-reduce-each-turn",
+                         "triton-narrow-reduction triton-small-block triton-reduce-each-turn triton-whole-row "
+                         "triton-whole-row-spills",
               .languages = KG_IN(KG_LANG_TRITON),
               .variants = 1,
               .what = "blocks, warps and stages are chosen by @triton.autotune, of those that fit the device"},
