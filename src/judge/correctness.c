@@ -70,6 +70,12 @@ static int judge_case(kg_trial *t, const kg_case *c, kg_error *err) {
         kg_check_free(&k);
     }
     free(kept);
+    if (rc && why.code == KG_ERR_MEMORY && kg_case_is_large(c)) {  // the judge's own
+        kg_trial_not_asked(t->not_checked, c, kg_strdup(why.text));
+        kg_error_clear(&why);
+        free(text);
+        return 0;
+    }
     if (rc && (ends_session(t, &why) || why.code != KG_ERR_CANDIDATE)) {
         kg_fail(err, why.code, "case %s: %s", c->name, why.text);
         kg_error_clear(&why);

@@ -20,13 +20,14 @@
 
 #include "task/families.h"
 
-#define FEW          20000               // elements of a start
-#define MOST_BYTES   ((size_t)30 << 30)  // of all tensors: an 80 GB card takes twice as much
-#define MOST_REACH   16                  // inputs an output depends on: for the time that it takes
-#define RANDOM_REACH 6
-#define SHORT        (INDEX_MAX >> 5)  // elements that a vector may well have in memory
-#define INDEX_MAX    (((int64_t)1 << KG_INDEX_BITS) - 1)
-#define FAR          (INDEX_MAX + 4099)
+#define FEW           20000               // elements of a start
+#define MOST_BYTES    ((size_t)30 << 30)  // of all tensors: an 80 GB card takes twice as much
+#define MOST_REACH    16                  // inputs an output depends on: for the time that it takes
+#define RANDOM_REACH  6
+#define MOST_PREPARED (1 << 24)         // elements that an oracle looks at before it looks at outputs
+#define SHORT         (INDEX_MAX >> 5)  // elements that a vector may well have in memory
+#define INDEX_MAX     (((int64_t)1 << KG_INDEX_BITS) - 1)
+#define FAR           (INDEX_MAX + 4099)
 
 static bool is_written(const kg_param *p) { return p->role == KG_INOUT || p->role == KG_STATE; }
 
@@ -204,6 +205,15 @@ static bool has_half(const kg_cases *b) {
     return false;
 }
 
+// What an oracle makes of all inputs at once (kg_task.prepare: whole tensors quantised by one scale) is made of each
+// element, however few there are in memory.
+static bool is_prepared_in_time(const kg_task *t, const kg_case *c) {
+    double elements = 0;
+    for (int i = 0; t->prepare && i < c->n_args; i++)
+        if (kg_arg_is_tensor(&c->args[i])) elements += (double)kg_numel(&c->args[i].tensor);
+    return elements <= MOST_PREPARED;
+}
+
 typedef struct {
     const kg_task *t;
     kg_case c;
@@ -215,7 +225,8 @@ static void consider(best_case *best, const kg_case *start, change x) {
     for (int k = may_shrink(start) ? 0 : 2; k < 3; k++) {
         kg_case c = *start;
         x.most = most[k];
-        if (!grow(best->t, &c, &x) || cost_of(best->t, &c, &x) >= best->cost) continue;
+        if (!grow(best->t, &c, &x) || !is_prepared_in_time(best->t, &c) || cost_of(best->t, &c, &x) >= best->cost)
+            continue;
         best->cost = cost_of(best->t, &c, &x);
         best->c = c;
     }
