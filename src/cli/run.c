@@ -27,7 +27,8 @@ static const char run_text[] =
     "  kgate run --baseline old.c new.c                against your own last version\n"
     "  kgate run --resume list.jsonl                   go on after an interruption\n"
     "  kgate run --scope f32,contiguous relu.py        meant for these only; the result says so\n"
-    "  kgate run --check-only --cases full relu.cu     right on every case? without timing\n"
+    "  kgate run --check-only --cases full relu.cu     right on every case? past 2^31 elements too:\n"
+    "                                                  minutes on a CPU, without --scope small\n"
     "  kgate run --seed 71 --case 'f32[3,17]' relu.c   one failure again\n";
 
 static const char gate_text[] =
