@@ -26,6 +26,9 @@ typedef struct {
     int (*make)(const kg_syntax *s, size_t variant, kg_edits *out, char **why);
 } kg_repair_rule;
 int kg_not_repaired(char **why, const char *fmt, ...) __attribute__((format(printf, 2, 3)));  // -1
+// Of several places some were repaired: then no *why is left. Else *why, or `otherwise` when nothing has said it.
+int kg_repaired(bool made, char **why, const char *otherwise);
+void kg_keep_first(char **why, char *also);  // also: taken
 typedef struct {
     const kg_repair_rule *rules;
     size_t n;
@@ -47,6 +50,9 @@ extern const kg_repair_table kg_repairs_triton, kg_repairs_tilelang, kg_repairs_
 size_t kg_triton_kernels(const kg_syntax *s, kg_captures *out);
 // kernel[grid](...): @a kernel, @b grid, @c arguments.
 size_t kg_triton_launches(const kg_syntax *s, const char *kernel, kg_captures *out);
+// Repairs each kernel by itself: `one` is given `how`. Where it refuses, that kernel's edits go.
+typedef int kg_triton_repair(const kg_syntax *s, const kg_captures *kernel, const void *how, kg_edits *out, char **why);
+int kg_triton_each(const kg_syntax *s, kg_triton_repair *one, const void *how, kg_edits *out, char **why);
 bool kg_triton_has_product(const kg_syntax *s, TSNode in);
 bool kg_triton_is_autotuned(const kg_syntax *s, TSNode definition);
 
@@ -60,6 +66,11 @@ int kg_tilelang_reduce(const kg_syntax *s, size_t variant, kg_edits *out, char *
 char *kg_node_text(const kg_syntax *s, TSNode n);  // owned by the caller
 bool kg_node_is(TSNode n, const char *type);
 bool kg_node_says(const kg_syntax *s, TSNode n, const char *text);
+bool kg_same_text(const kg_syntax *s, TSNode a, TSNode b);
+TSNode kg_bare(TSNode n);                            // without parentheses around
+uint32_t kg_statements(TSNode block);                // how many stand in it, past comments
+TSNode kg_statement(TSNode block, uint32_t k);       // the k-th of them; null past the last
+TSNode kg_function_around(TSNode n);                 // the definition; null when there is none
 TSNode kg_field_of(TSNode n, const char *field);     // a null node when there is none
 size_t kg_line_start(const kg_syntax *s, TSNode n);  // of the line on which it begins
 char *kg_indent_of(const kg_syntax *s, TSNode n);    // blanks before it on its line; owned
@@ -67,9 +78,13 @@ char *kg_indent_of(const kg_syntax *s, TSNode n);    // blanks before it on its 
 size_t kg_matches(const kg_syntax *s, TSNode in, const char *query, kg_captures *out, size_t most);
 // The node inside `in` that first matches and is captured as @at; null when there is none.
 TSNode kg_first(const kg_syntax *s, TSNode in, const char *query);
+// name = value in Python: @at each value, at most `most`. Returns how many.
+size_t kg_assigned(const kg_syntax *s, TSNode in, const char *name, kg_captures *out, size_t most);
 size_t kg_uses(const kg_syntax *s, TSNode in, const char *name);  // how often an identifier stands there
 // The value of a keyword argument; null when it is not given.
 TSNode kg_keyword(const kg_syntax *s, TSNode arguments, const char *name);
+// Text with `deeper` blanks more at the start of its further lines; empty lines stay empty.
+void kg_add_deeper(kg_text *out, const char *text, int deeper);
 // The source's bytes [from, to), as edits inside of them leave it; owned by the caller. NULL: two edits overlap.
 char *kg_rewritten(const kg_syntax *s, kg_edits *inner, size_t from, size_t to);
 // A name that the source does not have: `name`, else with a number behind it; owned by the caller. What was made up

@@ -31,16 +31,6 @@ static void free_scalar(scalar *x) {
     free(x->i), free(x->i_type), free(x->n), free(x->type), free(x->begin);
 }
 
-static TSNode child(TSNode block, uint32_t k) {
-    TSNode n = {0};
-    for (uint32_t j = 0, seen = 0; j < ts_node_named_child_count(block); j++) {
-        n = ts_node_named_child(block, j);
-        seen += !kg_node_is(n, "comment");
-        if (seen > k) return n;
-    }
-    return (TSNode){0};
-}
-
 // Without blanks, parentheses and casts to wider integers; owned.
 static char *plain(const kg_syntax *s, TSNode n) {
     static const char *const casts[] = {"int64_t", "size_t", "long long", "long", "unsigned", "int"};
@@ -94,7 +84,7 @@ static bool compares(scalar *x, TSNode condition, const char *operator) {
 
 // if (i < n) ...; or if (i >= n) return; ...; or for (int i = ...; i < n; i += all threads) ...
 static int read_form(scalar *x) {
-    const TSNode a = child(x->body, 0), b = child(x->body, 1), c = child(x->body, 2);
+    const TSNode a = kg_statement(x->body, 0), b = kg_statement(x->body, 1), c = kg_statement(x->body, 2);
     if (kg_node_is(a, "for_statement") && ts_node_is_null(b)) {
         const TSNode update = kg_field_of(a, "update");
         if (!read_index(x, kg_field_of(a, "initializer")) || !compares(x, kg_field_of(a, "condition"), "<") ||
@@ -118,11 +108,11 @@ static int read_form(scalar *x) {
         return 0;
     }
     TSNode leave = kg_field_of(b, "consequence");
-    if (kg_node_is(leave, "compound_statement")) leave = child(leave, 0);
+    if (kg_node_is(leave, "compound_statement")) leave = kg_statement(leave, 0);
     if (ts_node_is_null(c) || !compares(x, kg_field_of(b, "condition"), ">=") || !kg_node_says(x->s, leave, "return;"))
         return kg_not_repaired(x->why, "no kernel of one element a thread");
     x->first = c;
-    for (uint32_t k = 2; !ts_node_is_null(child(x->body, k)); k++) x->last = child(x->body, k);
+    for (uint32_t k = 2; !ts_node_is_null(kg_statement(x->body, k)); k++) x->last = kg_statement(x->body, k);
     return 0;
 }
 
@@ -201,7 +191,7 @@ static size_t uses_in_range(const scalar *x, const char *name) {
     size_t n = 0;
     for (uint32_t k = 0; k < ts_node_named_child_count(x->body); k++)
         if (in_range(x, ts_node_named_child(x->body, k))) n += kg_uses(x->s, ts_node_named_child(x->body, k), name);
-    return in_range(x, child(x->body, 1)) || n ? n : kg_uses(x->s, x->first, name);
+    return in_range(x, kg_statement(x->body, 1)) || n ? n : kg_uses(x->s, x->first, name);
 }
 
 // What is written beside the arrays must be the body's own variables.
@@ -265,13 +255,6 @@ static char *unused(const kg_syntax *s, const char *name) {
         char *made = k == 1 ? kg_strdup(name) : kg_format("%s%d", name, k);
         if (!strstr(s->text, made)) return made;
         free(made);
-    }
-}
-
-static void add_deeper(kg_text *out, const char *text, int deeper) {
-    for (const char *p = text; *p; p++) {
-        kg_text_add(out, "%c", *p);
-        if (*p == '\n' && p[1] != '\n') kg_text_add(out, "%*s", deeper, "");
     }
 }
 
@@ -359,13 +342,13 @@ static int write_packs(scalar *x, const char *pack) {
     kg_text_add(&t, "#pragma unroll\n%s    for (int lane = 0; lane < lanes; lane++) {\n", in);
     if (counts) kg_text_add(&t, "%s        const %s %s = (%s)(pack * lanes + lane);\n", in, x->i_type, x->i, x->i_type);
     kg_text_add(&t, "%s        ", in);
-    if (lane) add_deeper(&t, lane, level + 8 > stands ? level + 8 - stands : 0);
+    if (lane) kg_add_deeper(&t, lane, level + 8 > stands ? level + 8 - stands : 0);
     kg_text_add(&t, "\n%s    }\n", in);
     add_packs(x, &t, pack, in, true);
     kg_text_add(&t, "%s}\n%sfor (long long at = packs * lanes + %s; at < %s; at += threads) {\n", in, in, x->begin,
                 x->n);
     kg_text_add(&t, "%s    const %s %s = (%s)at;\n%s    ", in, x->i_type, x->i, x->i_type, in);
-    add_deeper(&t, body, level + 4 > stands ? level + 4 - stands : 0);
+    kg_add_deeper(&t, body, level + 4 > stands ? level + 4 - stands : 0);
     kg_text_add(&t, "\n%s}", in);
     if (lane) kg_edit_replace(x->out, ts_node_start_byte(x->from), ts_node_end_byte(x->last), "%s", t.data);
     kg_text_free(&t);
@@ -423,26 +406,22 @@ static int vector_loads(const kg_syntax *s, size_t variant, kg_edits *out, char 
                                 kernels, MOST);
     for (size_t k = 0; k < n; k++) {
         kg_edits mine = {0};
-        char *not = NULL;
-        if (widen(s, &kernels[k], pack, &mine, &not ) == 0) {
+        char *refusal = NULL;
+        if (widen(s, &kernels[k], pack, &mine, &refusal) == 0) {
             kg_edits_take(out, &mine);
             if (ts_node_is_null(top)) top = *kg_captured(&kernels[k], "at");
         }
         kg_edits_free(&mine);
-        if (not &&!*why) *why = not ;
-        else free(not );
+        kg_keep_first(why, refusal);
     }
     if (!ts_node_is_null(top)) {
         while (!kg_node_is(ts_node_parent(top), "translation_unit")) top = ts_node_parent(top);
         const size_t at = ts_node_start_byte(top);
         kg_edit_replace(out, at, at, "template <typename T>\nstruct alignas(16) %s {\n    T v[16 / sizeof(T)];\n};\n\n",
                         pack);
-        free(*why);
-        *why = NULL;
     }
     free(pack);
-    if (out->n) return 0;
-    return *why ? -1 : kg_not_repaired(why, "no kernel");
+    return kg_repaired(out->n > 0, why, "no kernel");
 }
 
 static const kg_repair_rule rules[] = {

@@ -74,15 +74,9 @@ static int parallel_loops(const kg_syntax *s, size_t variant, kg_edits *out, cha
             free(indent);
             made++;
         }
-        if (mine && !*why) *why = mine;
-        else free(mine);
+        kg_keep_first(why, mine);
     }
-    if (made) {
-        free(*why);
-        *why = NULL;
-        return 0;
-    }
-    return *why ? -1 : kg_not_repaired(why, "no outermost loop over the outputs");
+    return kg_repaired(made, why, "no outermost loop over the outputs");
 }
 
 static const kg_repair_rule rules[] = {

@@ -73,13 +73,6 @@ static bool calls(const serial *x, TSNode n, const char *f, TSNode *a, TSNode *b
     return is;
 }
 
-static bool same_text(const kg_syntax *s, TSNode a, TSNode b) {
-    char *text = kg_node_text(s, b);
-    const bool same = kg_node_says(s, a, text);
-    free(text);
-    return same;
-}
-
 // name = T.alloc_*((shape), dtype) in the kernel: its arguments. `where`: a pattern of the allocating function.
 static TSNode allocation(const serial *x, const char *name, const char *where) {
     char *query = kg_format(
@@ -153,21 +146,16 @@ static bool compares(const serial *x, TSNode n, const char *name, how *out, TSNo
     return true;
 }
 
-static TSNode bare(TSNode n) {
-    while (kg_node_is(n, "parenthesized_expression")) n = ts_node_named_child(n, 0);
-    return n;
-}
-
 // T.isnan(e), or T.isnan(e) and not T.isnan(v[0]).
 static bool asks_for_nan(const serial *x, TSNode n, TSNode e, const char *name) {
     TSNode of;
-    n = bare(n);
-    if (calls(x, n, "isnan", &of, NULL)) return same_text(x->s, of, e);
+    n = kg_bare(n);
+    if (calls(x, n, "isnan", &of, NULL)) return kg_same_text(x->s, of, e);
     if (!kg_node_is(n, "boolean_operator") || !kg_node_says(x->s, kg_field_of(n, "operator"), "and")) return false;
-    const TSNode left = bare(kg_field_of(n, "left")), right = bare(kg_field_of(n, "right"));
-    if (!calls(x, left, "isnan", &of, NULL) || !same_text(x->s, of, e) || !kg_node_is(right, "not_operator"))
+    const TSNode left = kg_bare(kg_field_of(n, "left")), right = kg_bare(kg_field_of(n, "right"));
+    if (!calls(x, left, "isnan", &of, NULL) || !kg_same_text(x->s, of, e) || !kg_node_is(right, "not_operator"))
         return false;
-    return calls(x, bare(kg_field_of(right, "argument")), "isnan", &of, NULL) && is_first_of(x->s, of, name);
+    return calls(x, kg_bare(kg_field_of(right, "argument")), "isnan", &of, NULL) && is_first_of(x->s, of, name);
 }
 
 // p[0] = k, or T.cast(k, dtype): what is noted beside the largest value is where it stands.
@@ -187,12 +175,12 @@ static int notes_place(serial *x, TSNode assignment, carried *c) {
 
 // if e > v[0]: v[0] = e, and p[0] = k.
 static int chooses(serial *x, TSNode branch) {
-    const TSNode body = kg_field_of(branch, "consequence"), condition = bare(kg_field_of(branch, "condition"));
+    const TSNode body = kg_field_of(branch, "consequence"), condition = kg_bare(kg_field_of(branch, "condition"));
     TSNode compared = condition, nan = {0}, e;
     if (!ts_node_is_null(kg_field_of(branch, "alternative")))
         return kg_not_repaired(x->why, "the loop has a branch with an else");
     if (kg_node_is(condition, "boolean_operator") && kg_node_says(x->s, kg_field_of(condition, "operator"), "or")) {
-        compared = bare(kg_field_of(condition, "left"));
+        compared = kg_bare(kg_field_of(condition, "left"));
         nan = kg_field_of(condition, "right");
     }
     carried *c = NULL;
@@ -208,7 +196,7 @@ static int chooses(serial *x, TSNode branch) {
         char *name = first_element(x->s, kg_field_of(set, "left"));
         how which = SUM;
         const bool fits = name && compares(x, compared, name, &which, &e) &&
-                          same_text(x->s, kg_field_of(set, "right"), e) &&
+                          kg_same_text(x->s, kg_field_of(set, "right"), e) &&
                           (ts_node_is_null(nan) || asks_for_nan(x, nan, e, name));
         if (!fits) {
             free(name);
@@ -557,8 +545,7 @@ static void reduce_kernel(const kg_syntax *s, const kg_captures *c, int lanes, k
         if (!width) kg_not_repaired(&mine, "the kernel's threads are said by no name or number");
         else if (by_thread) kg_not_repaired(&mine, "the kernel tells its threads apart by itself");
         else reduce_loop(s, &loops[i], body, t, width, names, out, &mine);
-        if (mine && !*why) *why = mine;
-        else free(mine);
+        kg_keep_first(why, mine);
     }
     free(t), free(threads), free(width);
 }
@@ -570,10 +557,5 @@ int kg_tilelang_reduce(const kg_syntax *s, size_t variant, kg_edits *out, char *
     const size_t n = kg_matches(s, ts_tree_root_node(s->tree), TILELANG_KERNELS, kernels, MOST);
     for (size_t i = 0; i < n; i++) reduce_kernel(s, &kernels[i], lanes[variant], &names, out, why);
     kg_text_free(&names);
-    if (out->n) {
-        free(*why);
-        *why = NULL;
-        return 0;
-    }
-    return *why ? -1 : kg_not_repaired(why, "no serial loop in a kernel");
+    return kg_repaired(out->n > 0, why, "no serial loop in a kernel");
 }

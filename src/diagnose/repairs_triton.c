@@ -31,6 +31,24 @@ bool kg_triton_is_autotuned(const kg_syntax *s, TSNode definition) {
     return !ts_node_is_null(kg_first(s, definition, "((decorator) @at (#match? @at \"autotune|heuristics\"))"));
 }
 
+int kg_triton_each(const kg_syntax *s, kg_triton_repair *one, const void *how, kg_edits *out, char **why) {
+    kg_captures kernels[MOST];
+    const size_t n = kg_triton_kernels(s, kernels);
+    bool made = false;
+    for (size_t i = 0; i < n; i++) {
+        kg_edits mine = {0};
+        char *refusal = NULL;
+        // What one kernel's refusal has left behind must not stay.
+        if (one(s, &kernels[i], how, &mine, &refusal) == 0) {
+            kg_edits_take(out, &mine);
+            made = true;
+        }
+        kg_edits_free(&mine);
+        kg_keep_first(why, refusal);
+    }
+    return kg_repaired(made, why, "no kernel");
+}
+
 // name=value in a launch: replaced, or added as its last argument.
 static void set_keyword(const kg_syntax *s, TSNode arguments, const char *name, long value, kg_edits *out) {
     const TSNode there = kg_keyword(s, arguments, name);
@@ -193,10 +211,7 @@ static const char *folding(const serial *x, TSNode assignment, TSNode *e) {
 static bool carried(const serial *x, const char *name) {
     char *query = kg_format("((assignment left: (identifier) @at) (#eq? @at \"%s\"))", name);
     kg_captures found[MOST];
-    TSNode function = x->loop;
-    while (!kg_node_is(function, "function_definition") && !ts_node_is_null(ts_node_parent(function)))
-        function = ts_node_parent(function);
-    const size_t n = kg_matches(x->s, function, query, found, MOST);
+    const size_t n = kg_matches(x->s, kg_function_around(x->loop), query, found, MOST);
     bool before = false;
     for (size_t i = 0; i < n; i++)
         before |= ts_node_start_byte(*kg_captured(&found[i], "at")) < ts_node_start_byte(x->loop);

@@ -40,11 +40,6 @@ static void free_tuning(tuning *x) {
     free(x->meta), free(x->kernel);
 }
 
-static TSNode function_of(TSNode n) {
-    while (!ts_node_is_null(n) && !kg_node_is(n, "function_definition")) n = ts_node_parent(n);
-    return n;
-}
-
 static bool found(const kg_syntax *s, TSNode in, char *query) {
     const bool is = !ts_node_is_null(kg_first(s, in, query));
     free(query);
@@ -82,10 +77,10 @@ static const char *base_of(tuning *x, TSNode n, int depth) {
     if (!kg_node_is(n, "identifier") || depth > 8) return NULL;
     char *name = kg_node_text(x->s, n);
     const param *p = param_named(x, name);
-    char *query = kg_format("((assignment left: (identifier) @a right: (_) @at) (#eq? @a \"%s\"))", name);
-    const TSNode from = p ? (TSNode){0} : kg_first(x->s, x->body, query);
-    free(query), free(name);
-    return p ? p->name : ts_node_is_null(from) ? NULL : base_of(x, from, depth + 1);
+    kg_captures from;
+    const bool held = !p && kg_assigned(x->s, x->body, name, &from, 1);
+    free(name);
+    return p ? p->name : held ? base_of(x, *kg_captured(&from, "at"), depth + 1) : NULL;
 }
 
 // ---- the launch -----------------------------------------------------------------------------------------------------
@@ -265,12 +260,11 @@ static int find_grid(tuning *x, TSNode grid) {
     x->grid = grid;
     if (kg_node_is(grid, "identifier")) {
         kg_captures set[2];
-        const TSNode around = function_of(x->launch);
+        const TSNode around = kg_function_around(x->launch);
         char *name = kg_node_text(x->s, grid);
-        char *query = kg_format("((assignment left: (identifier) @a right: (_) @at) (#eq? @a \"%s\"))", name);
-        const size_t n = ts_node_is_null(around) ? 0 : kg_matches(x->s, around, query, set, 2);
+        const size_t n = ts_node_is_null(around) ? 0 : kg_assigned(x->s, around, name, set, 2);
         const bool alone = n == 1 && kg_uses(x->s, around, name) == 2;
-        free(query), free(name);
+        free(name);
         if (!alone) return kg_not_repaired(x->why, "the grid is used, or made, in more than one place");
         x->grid = *kg_captured(&set[0], "at");
     }
@@ -281,10 +275,7 @@ static int find_grid(tuning *x, TSNode grid) {
 static bool same_tensor(const tuning *x, const char *one, const char *other) {
     const TSNode a = given_to(x, one), b = given_to(x, other);
     if (ts_node_is_null(a) || ts_node_is_null(b)) return true;  // not known
-    char *text = kg_node_text(x->s, a);
-    const bool same = kg_node_says(x->s, b, text);
-    free(text);
-    return same;
+    return kg_same_text(x->s, a, b);
 }
 
 // Trials run the kernel again and again: it must write the same each time.
@@ -614,7 +605,8 @@ static int widen(const kg_syntax *s, TSNode definition, TSNode body, kg_edits *o
     return made ? 0 : kg_not_repaired(why, "warps and stages are tried already");
 }
 
-static int tune_kernel(const kg_syntax *s, const kg_captures *kernel, kg_edits *out, char **why) {
+static int tune_kernel(const kg_syntax *s, const kg_captures *kernel, const void *none, kg_edits *out, char **why) {
+    (void)none;
     kg_captures launches[MOST];
     const TSNode definition = *kg_captured(kernel, "at");
     tuning x = {.s = s, .definition = definition, .body = *kg_captured(kernel, "c"), .out = out, .why = why};
@@ -635,25 +627,5 @@ static int tune_kernel(const kg_syntax *s, const kg_captures *kernel, kg_edits *
 
 int kg_triton_autotune(const kg_syntax *s, size_t variant, kg_edits *out, char **why) {
     (void)variant;
-    kg_captures kernels[MOST];
-    const size_t n = kg_triton_kernels(s, kernels);
-    size_t made = 0;
-    for (size_t i = 0; i < n; i++) {
-        kg_edits mine = {0};
-        char *not = NULL;
-        // What one kernel's refusal has left behind must not stay.
-        if (tune_kernel(s, &kernels[i], &mine, &not ) == 0) {
-            kg_edits_take(out, &mine);
-            made++;
-        }
-        kg_edits_free(&mine);
-        if (not &&!*why) *why = not ;
-        else free(not );
-    }
-    if (made) {
-        free(*why);
-        *why = NULL;
-        return 0;
-    }
-    return *why ? -1 : kg_not_repaired(why, "no kernel");
+    return kg_triton_each(s, tune_kernel, NULL, out, why);
 }

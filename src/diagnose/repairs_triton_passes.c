@@ -30,41 +30,12 @@ static void free_pair(pair *x) {
     kg_text_free(&x->names);
 }
 
-static TSNode bare(TSNode n) {
-    while (kg_node_is(n, "parenthesized_expression")) n = ts_node_named_child(n, 0);
-    return n;
-}
-
-static bool same_text(const kg_syntax *s, TSNode a, TSNode b) {
-    char *text = kg_node_text(s, b);
-    const bool same = kg_node_says(s, a, text);
-    free(text);
-    return same;
-}
-
 // tl.name(...): its arguments; null when it is something else.
 static TSNode arguments_of(const kg_syntax *s, TSNode n, const char *name) {
     char *f = kg_format("tl.%s", name);
     const bool is = kg_node_is(n, "call") && kg_node_says(s, kg_field_of(n, "function"), f);
     free(f);
     return is ? kg_field_of(n, "arguments") : (TSNode){0};
-}
-
-// The statements of a block, past comments.
-static uint32_t count_of(TSNode block) {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < ts_node_named_child_count(block); i++)
-        n += !kg_node_is(ts_node_named_child(block, i), "comment");
-    return n;
-}
-
-static TSNode nth(TSNode block, uint32_t k) {
-    TSNode n = {0};
-    for (uint32_t i = 0, seen = 0; i < ts_node_named_child_count(block) && seen <= k; i++) {
-        n = ts_node_named_child(block, i);
-        seen += !kg_node_is(n, "comment");
-    }
-    return n;
 }
 
 // name = e, the only statement of its kind; null when n is something else.
@@ -86,7 +57,7 @@ static bool read_fold(const kg_syntax *s, TSNode statement, pass *out) {
         const TSNode arguments =
             kg_node_is(inner, "assignment") ? arguments_of(s, out->folded, "maximum") : (TSNode){0};
         if (ts_node_is_null(arguments) || ts_node_named_child_count(arguments) != 2 ||
-            !same_text(s, ts_node_named_child(arguments, 0), kg_field_of(inner, "left")))
+            !kg_same_text(s, ts_node_named_child(arguments, 0), kg_field_of(inner, "left")))
             return false;
         out->folded = ts_node_named_child(arguments, 1);
     }
@@ -97,30 +68,31 @@ static bool read_fold(const kg_syntax *s, TSNode statement, pass *out) {
 // Assignments, each of a name of its own, and a fold; nothing else.
 static bool read_pass(const kg_syntax *s, TSNode loop, pass *out) {
     *out = (pass){.loop = loop, .body = kg_field_of(loop, "body")};
-    const uint32_t n = count_of(out->body);
+    const uint32_t n = kg_statements(out->body);
     for (uint32_t i = 0; i + 1 < n; i++)
-        if (ts_node_is_null(assignment_in(nth(out->body, i)))) return false;
+        if (ts_node_is_null(assignment_in(kg_statement(out->body, i)))) return false;
     if (!ts_node_is_null(kg_first(s, loop, "((identifier) @at (#match? @at \"^atomic\"))"))) return false;
-    return n && read_fold(s, nth(out->body, n - 1), out);
+    return n && read_fold(s, kg_statement(out->body, n - 1), out);
 }
 
 // How many statements the second pass begins with that the first has too, in the same order.
 static uint32_t common(const pair *x) {
-    const uint32_t n = count_of(x->one.body), m = count_of(x->two.body);
+    const uint32_t n = kg_statements(x->one.body), m = kg_statements(x->two.body);
     uint32_t i = 0;
-    while (i + 1 < n && i + 1 < m && same_text(x->s, nth(x->one.body, i), nth(x->two.body, i))) i++;
+    while (i + 1 < n && i + 1 < m && kg_same_text(x->s, kg_statement(x->one.body, i), kg_statement(x->two.body, i)))
+        i++;
     return i;
 }
 
 // Follows names that only this pass gives, past parentheses.
 static TSNode meant(const pair *x, const pass *p, TSNode n, uint32_t shared) {
     for (int i = 0; i < 8; i++) {
-        n = bare(n);
+        n = kg_bare(n);
         if (!kg_node_is(n, "identifier")) return n;
         char *name = kg_node_text(x->s, n);
         TSNode next = {0};
-        for (uint32_t k = shared; k + 1 < count_of(p->body); k++) {
-            const TSNode a = assignment_in(nth(p->body, k));
+        for (uint32_t k = shared; k + 1 < kg_statements(p->body); k++) {
+            const TSNode a = assignment_in(kg_statement(p->body, k));
             if (kg_node_says(x->s, kg_field_of(a, "left"), name)) next = kg_field_of(a, "right");
         }
         free(name);
@@ -134,8 +106,8 @@ static TSNode meant(const pair *x, const pass *p, TSNode n, uint32_t shared) {
 // statements are the same in both), or that changes between them.
 static bool stays(const pair *x, const pass *p, TSNode n, uint32_t shared) {
     bool same = true;
-    for (uint32_t i = shared; i + 1 < count_of(p->body); i++) {
-        char *name = kg_node_text(x->s, kg_field_of(assignment_in(nth(p->body, i)), "left"));
+    for (uint32_t i = shared; i + 1 < kg_statements(p->body); i++) {
+        char *name = kg_node_text(x->s, kg_field_of(assignment_in(kg_statement(p->body, i)), "left"));
         same &= !kg_uses(x->s, n, name);
         free(name);
     }
@@ -151,14 +123,14 @@ static bool stays(const pair *x, const pass *p, TSNode n, uint32_t shared) {
 
 static bool shared_stay(const pair *x, uint32_t shared) {
     for (uint32_t i = 0; i < shared; i++)
-        if (!stays(x, &x->two, nth(x->two.body, i), shared)) return false;
+        if (!stays(x, &x->two, kg_statement(x->two.body, i), shared)) return false;
     return true;
 }
 
 // What both loops fold, or the difference of it, is the same value.
 static bool same_value(const pair *x, TSNode of_two, uint32_t shared) {
     const TSNode a = meant(x, &x->one, x->one.folded, shared), b = meant(x, &x->two, of_two, shared);
-    return same_text(x->s, a, b) && stays(x, &x->one, a, shared) && stays(x, &x->two, b, shared) &&
+    return kg_same_text(x->s, a, b) && stays(x, &x->one, a, shared) && stays(x, &x->two, b, shared) &&
            shared_stay(x, shared);
 }
 
@@ -210,8 +182,8 @@ static bool before(TSNode a, TSNode b) { return ts_node_start_byte(a) < ts_node_
 
 // A name that the second loop alone sets must not be wanted behind it.
 static bool wanted_later(const pair *x, uint32_t shared) {
-    for (uint32_t i = shared; i + 1 < count_of(x->two.body); i++) {
-        char *name = kg_node_text(x->s, kg_field_of(assignment_in(nth(x->two.body, i)), "left"));
+    for (uint32_t i = shared; i + 1 < kg_statements(x->two.body); i++) {
+        char *name = kg_node_text(x->s, kg_field_of(assignment_in(kg_statement(x->two.body, i)), "left"));
         bool wanted = false, set = false;
         for (TSNode n = ts_node_next_named_sibling(x->two.loop); !ts_node_is_null(n) && !set;
              n = ts_node_next_named_sibling(n)) {
@@ -306,7 +278,7 @@ static bool is_operation(const pair *x, TSNode n, const char *operator) {
 static bool masked_square(const pair *x, uint32_t shared, TSNode *mask, TSNode *d) {
     TSNode square = meant(x, &x->two, x->two.folded, shared);
     const bool outside = masked(x, square, shared, mask, &square);
-    if (!is_operation(x, square, "*") || !same_text(x->s, kg_field_of(square, "left"), kg_field_of(square, "right")))
+    if (!is_operation(x, square, "*") || !kg_same_text(x->s, kg_field_of(square, "left"), kg_field_of(square, "right")))
         return false;
     if (outside) *d = meant(x, &x->two, kg_field_of(square, "left"), shared);
     else if (!masked(x, kg_field_of(square, "left"), shared, mask, d)) return false;
@@ -327,7 +299,7 @@ static TSNode set_once(const pair *x, const char *name) {
 // tl.sum(total, 0) / bound, or names between the loops that stand for it.
 static bool is_mean(const pair *x, TSNode n) {
     for (int i = 0; i < 4; i++) {
-        n = bare(n);
+        n = kg_bare(n);
         if (kg_node_is(n, "binary_operator") && kg_node_says(x->s, kg_field_of(n, "operator"), "/") &&
             kg_node_says(x->s, kg_field_of(n, "right"), x->bound)) {
             TSNode sum = kg_field_of(n, "left");
@@ -356,16 +328,16 @@ static TSNode in_both(const pair *x, TSNode n, uint32_t shared) {
     TSNode found = n;
     char *name = kg_node_text(x->s, n);
     for (uint32_t i = 0; i < shared && kg_node_is(n, "identifier"); i++) {
-        const TSNode a = assignment_in(nth(x->two.body, i));
+        const TSNode a = assignment_in(kg_statement(x->two.body, i));
         if (kg_node_says(x->s, kg_field_of(a, "left"), name)) found = kg_field_of(a, "right");
     }
     free(name);
-    return bare(found);
+    return kg_bare(found);
 }
 
 // column < bound, of column = start + tl.arange(0, block): so that each lane sees every block-th column.
 static bool is_inside(const pair *x, TSNode mask, uint32_t shared) {
-    const TSNode compared = in_both(x, bare(mask), shared);
+    const TSNode compared = in_both(x, kg_bare(mask), shared);
     if (!kg_node_is(compared, "comparison_operator") || ts_node_named_child_count(compared) != 2 ||
         !kg_node_says(x->s, ts_node_child(compared, 1), "<") ||
         !kg_node_says(x->s, ts_node_named_child(compared, 1), x->bound))
@@ -439,8 +411,8 @@ static int independent(pair *x, uint32_t shared) {
         return kg_not_repaired(x->why, "what the loops carry is used in more places");
     char *in = kg_indent_of(s, x->one.fold);
     kg_text t = {0};
-    for (uint32_t i = shared; i < count_of(x->two.body); i++) {
-        char *text = kg_node_text(s, nth(x->two.body, i));
+    for (uint32_t i = shared; i < kg_statements(x->two.body); i++) {
+        char *text = kg_node_text(s, kg_statement(x->two.body, i));
         kg_text_add(&t, "\n%s%s", in, text);
         free(text);
     }
@@ -457,7 +429,8 @@ static int independent(pair *x, uint32_t shared) {
 // for start in range(0, bound, block), the same in both.
 static bool same_head(pair *x) {
     const TSNode a = kg_field_of(x->one.loop, "right"), b = kg_field_of(x->two.loop, "right");
-    if (!same_text(x->s, a, b) || !same_text(x->s, kg_field_of(x->one.loop, "left"), kg_field_of(x->two.loop, "left")))
+    if (!kg_same_text(x->s, a, b) ||
+        !kg_same_text(x->s, kg_field_of(x->one.loop, "left"), kg_field_of(x->two.loop, "left")))
         return false;
     const TSNode arguments = kg_node_is(a, "call") ? kg_field_of(a, "arguments") : (TSNode){0};
     if (ts_node_is_null(arguments) || ts_node_named_child_count(arguments) != 3 ||
@@ -511,12 +484,11 @@ static size_t merge_in(const kg_syntax *s, TSNode body, kg_edits *out, char **wh
             continue;
         }
         kg_edits mine = {0};
-        char *not = NULL;
-        const bool merged = merge(s, body, before_it, n, &mine, &not ) == 0;
+        char *refusal = NULL;
+        const bool merged = merge(s, body, before_it, n, &mine, &refusal) == 0;
         if (merged) kg_edits_take(out, &mine), made++;
         kg_edits_free(&mine);
-        if (not &&!*why) *why = not ;
-        else free(not );
+        kg_keep_first(why, refusal);
         before_it = merged ? (TSNode){0} : n;
     }
     return made;
@@ -528,10 +500,5 @@ int kg_triton_fuse_passes(const kg_syntax *s, size_t variant, kg_edits *out, cha
     size_t made = 0;
     const size_t n = kg_triton_kernels(s, kernels);
     for (size_t i = 0; i < n; i++) made += merge_in(s, *kg_captured(&kernels[i], "c"), out, why);
-    if (made) {
-        free(*why);
-        *why = NULL;
-        return 0;
-    }
-    return *why ? -1 : kg_not_repaired(why, "no kernel has two loops");
+    return kg_repaired(made, why, "no kernel has two loops");
 }

@@ -199,14 +199,6 @@ static int read_statement(row *x, TSNode n) {
 
 // ---- the streamed kernel --------------------------------------------------------------------------------------------
 
-// Text with `deeper` blanks more at the start of its further lines.
-static void add_deeper(kg_text *out, const char *text, int deeper) {
-    for (const char *p = text; *p; p++) {
-        kg_text_add(out, "%c", *p);
-        if (*p == '\n') kg_text_add(out, "%*s", deeper, "");
-    }
-}
-
 // The vector statements before `at` that the names in `wanted` need, marked.
 static void mark_needed(const row *x, size_t at, TSNode wanted, bool *needed) {
     bool names[NAMES] = {false};
@@ -234,7 +226,7 @@ static void add_marked(row *x, const bool *needed, size_t at) {
     for (size_t i = 0; i < at; i++) {
         if (!needed[i] || ts_node_eq(x->all[i].node, x->lanes)) continue;
         kg_text_add(&x->out, "        ");
-        add_deeper(&x->out, x->all[i].text, 4);
+        kg_add_deeper(&x->out, x->all[i].text, 4);
         kg_text_add(&x->out, "\n");
     }
 }
@@ -297,7 +289,7 @@ static char *add_pass(row *x, const char *f, TSNode e, const char *text, size_t 
     open_loop(x);
     add_marked(x, needed, at);
     kg_text_add(&x->out, sum ? "        %s += " : "        %s = tl.%simum(%s, ", name, f, name);
-    add_deeper(&x->out, text, 4);
+    kg_add_deeper(&x->out, text, 4);
     kg_text_add(&x->out, sum ? "\n" : ")\n");
     free(type);
     return name;
@@ -376,7 +368,7 @@ static int write_kernel(row *x) {
         numbers |= strcmp(x->all[i].text, "") != 0;
         if (x->all[i].vector) continue;
         kg_text_add(&x->out, "    ");
-        add_deeper(&x->out, x->all[i].text, 0);
+        kg_add_deeper(&x->out, x->all[i].text, 0);
         kg_text_add(&x->out, "\n");
     }
     add_stores(x);
@@ -448,13 +440,11 @@ static bool holds_the_row(const row *x, TSNode value) {
     bool is = strstr(text, "next_power_of_2") && !strstr(text, "min(");
     if (kg_node_is(value, "identifier")) {
         kg_captures found[2];
-        char *query = kg_format("((assignment left: (identifier) @a right: (_) @at) (#eq? @a \"%s\"))", text);
-        if (kg_matches(x->s, ts_tree_root_node(x->s->tree), query, found, 2) == 1) {
+        if (kg_assigned(x->s, ts_tree_root_node(x->s->tree), text, found, 2) == 1) {
             char *from = kg_node_text(x->s, *kg_captured(&found[0], "at"));
             is = strstr(from, "next_power_of_2") && !strstr(from, "min(");
             free(from);
         }
-        free(query);
     }
     free(text);
     return is;
@@ -485,11 +475,11 @@ static int split_launch(row *x, const kg_captures *launch, const char *streamed,
          *other = kg_rewritten(x->s, &edits, from, to);
     kg_text t = {0};
     kg_text_add(&t, "if %s <= %ld:\n%s    ", block, how->longest, indent);
-    add_deeper(&t, plain, 4);
+    kg_add_deeper(&t, plain, 4);
     kg_text_add(&t, "\n%selse:  # a long row goes block by block\n%s    ", indent, indent);
     // Arguments that stand below the first stay there.
     const bool below = x->s->text[ts_node_start_byte(arguments) + 1] != '\n';
-    if (other) add_deeper(&t, other, 4 + (below ? (int)(strlen(streamed) - strlen(x->kernel)) : 0));
+    if (other) kg_add_deeper(&t, other, 4 + (below ? (int)(strlen(streamed) - strlen(x->kernel)) : 0));
     kg_edit_replace(out, from, to, "%s", t.data);
     const bool made = other != NULL;
     kg_edits_free(&edits);
@@ -519,14 +509,14 @@ static int add_kernel(row *x, const char *streamed, kg_edits *out) {
     char *def = strstr(head, "def ");
     kg_text t = {0};
     kg_text_add(&t, "%.*s", (int)(def ? def - head : 0), head);
-    add_deeper(&t, def ? def : head, (int)(strlen(streamed) - strlen(x->kernel)));
+    kg_add_deeper(&t, def ? def : head, (int)(strlen(streamed) - strlen(x->kernel)));
     kg_edit_replace(out, at, at, "\n\n\n%s\n%s", t.data, x->out.data);
     kg_text_free(&t);
     free(head);
     return 0;
 }
 
-static int stream_kernel(const kg_syntax *s, const kg_captures *kernel, const how *how, kg_edits *out, char **why) {
+static int stream_kernel(const kg_syntax *s, const kg_captures *kernel, const void *how, kg_edits *out, char **why) {
     kg_captures launches[MOST];
     row x = {.s = s, .definition = *kg_captured(kernel, "at"), .body = *kg_captured(kernel, "c"), .why = why};
     x.kernel = kg_node_text(s, *kg_captured(kernel, "b"));
@@ -549,24 +539,5 @@ static int stream_kernel(const kg_syntax *s, const kg_captures *kernel, const ho
 
 int kg_triton_stream_row(const kg_syntax *s, size_t variant, kg_edits *out, char **why) {
     static const how ways[] = {{8192, 4096, 8}, {16384, 8192, 16}, {4096, 4096, 8}, {2048, 2048, 4}, {32768, 8192, 16}};
-    kg_captures kernels[MOST];
-    const size_t n = kg_triton_kernels(s, kernels);
-    size_t made = 0;
-    for (size_t i = 0; i < n; i++) {
-        kg_edits mine = {0};
-        char *not = NULL;
-        if (stream_kernel(s, &kernels[i], &ways[variant], &mine, &not ) == 0) {
-            kg_edits_take(out, &mine);
-            made++;
-        }
-        kg_edits_free(&mine);
-        if (not &&!*why) *why = not ;
-        else free(not );
-    }
-    if (made) {
-        free(*why);
-        *why = NULL;
-        return 0;
-    }
-    return *why ? -1 : kg_not_repaired(why, "no kernel");
+    return kg_triton_each(s, stream_kernel, &ways[variant], out, why);
 }
