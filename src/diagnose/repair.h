@@ -56,6 +56,14 @@ int kg_triton_each(const kg_syntax *s, kg_triton_repair *one, const void *how, k
 bool kg_triton_has_product(const kg_syntax *s, TSNode in);
 bool kg_triton_is_autotuned(const kg_syntax *s, TSNode definition);
 
+// kernel[grid](..., block=triton.next_power_of_2(row)) becomes an if: rows of more than `longest` go to `streamed`,
+// with that block and so many warps.
+typedef struct {
+    long longest, block, warps;
+} kg_row_split;
+int kg_triton_split_launch(const kg_syntax *s, const kg_captures *launch, const char *kernel, const char *streamed,
+                           const char *block, const kg_row_split *how, kg_edits *out, char **why);
+
 // Repairs that have a file of their own.
 int kg_triton_stream_row(const kg_syntax *s, size_t variant, kg_edits *out, char **why);
 int kg_triton_fuse_passes(const kg_syntax *s, size_t variant, kg_edits *out, char **why);

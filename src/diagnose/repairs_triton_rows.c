@@ -428,65 +428,7 @@ static int read_kernel(row *x) {
     return 0;
 }
 
-// ---- launches -------------------------------------------------------------------------------------------------------
-
-typedef struct {
-    long longest, block, warps;
-} how;
-
-// BLOCK=triton.next_power_of_2(n), or a name that holds it: then the row is in one block.
-static bool holds_the_row(const row *x, TSNode value) {
-    char *text = kg_node_text(x->s, value);
-    bool is = strstr(text, "next_power_of_2") && !strstr(text, "min(");
-    if (kg_node_is(value, "identifier")) {
-        kg_captures found[2];
-        if (kg_assigned(x->s, ts_tree_root_node(x->s->tree), text, found, 2) == 1) {
-            char *from = kg_node_text(x->s, *kg_captured(&found[0], "at"));
-            is = strstr(from, "next_power_of_2") && !strstr(from, "min(");
-            free(from);
-        }
-    }
-    free(text);
-    return is;
-}
-
-static int split_launch(row *x, const kg_captures *launch, const char *streamed, const how *how, kg_edits *out) {
-    const TSNode call = *kg_captured(launch, "at"), arguments = *kg_captured(launch, "c");
-    const TSNode value = kg_keyword(x->s, arguments, x->block), warps = kg_keyword(x->s, arguments, "num_warps");
-    const size_t from = ts_node_start_byte(call), to = ts_node_end_byte(call);
-    if (ts_node_is_null(value) || !holds_the_row(x, value))
-        return kg_not_repaired(x->why, "the launch does not make the block the next power of two of the row");
-    char *indent = kg_indent_of(x->s, call);
-    const bool own_line =
-        kg_line_start(x->s, call) + strlen(indent) == from && kg_node_is(ts_node_parent(call), "expression_statement");
-    if (!own_line) {
-        free(indent);
-        return kg_not_repaired(x->why, "the launch is no statement of its own");
-    }
-    kg_edits edits = {0};
-    kg_edit_node(&edits, *kg_captured(launch, "a"), "%s", streamed);
-    kg_edit_node(&edits, value, "%ld", how->block);
-    if (!ts_node_is_null(warps)) kg_edit_node(&edits, warps, "%ld", how->warps);
-    else {
-        const size_t at = ts_node_end_byte(ts_node_parent(value));
-        kg_edit_replace(&edits, at, at, ", num_warps=%ld", how->warps);
-    }
-    char *block = kg_node_text(x->s, value), *plain = kg_node_text(x->s, call),
-         *other = kg_rewritten(x->s, &edits, from, to);
-    kg_text t = {0};
-    kg_text_add(&t, "if %s <= %ld:\n%s    ", block, how->longest, indent);
-    kg_add_deeper(&t, plain, 4);
-    kg_text_add(&t, "\n%selse:  # a long row goes block by block\n%s    ", indent, indent);
-    // Arguments that stand below the first stay there.
-    const bool below = x->s->text[ts_node_start_byte(arguments) + 1] != '\n';
-    if (other) kg_add_deeper(&t, other, 4 + (below ? (int)(strlen(streamed) - strlen(x->kernel)) : 0));
-    kg_edit_replace(out, from, to, "%s", t.data);
-    const bool made = other != NULL;
-    kg_edits_free(&edits);
-    kg_text_free(&t);
-    free(block), free(plain), free(other), free(indent);
-    return made ? 0 : kg_not_repaired(x->why, "the launch is not understood");
-}
+// ---- kernels --------------------------------------------------------------------------------------------------------
 
 // The definition as it stands, with another name and body, behind it.
 static int add_kernel(row *x, const char *streamed, kg_edits *out) {
@@ -530,7 +472,8 @@ static int stream_kernel(const kg_syntax *s, const kg_captures *kernel, const vo
     else if (!n) kg_not_repaired(why, "the kernel is not launched as kernel[grid](...)");
     else if (!read_kernel(&x) && !add_kernel(&x, streamed, out)) {
         rc = 0;
-        for (size_t i = 0; i < n && !rc; i++) rc = split_launch(&x, &launches[i], streamed, how, out);
+        for (size_t i = 0; i < n && !rc; i++)
+            rc = kg_triton_split_launch(s, &launches[i], x.kernel, streamed, x.block, how, out, why);
     }
     free(wanted), free(streamed);
     free_row(&x);
@@ -538,6 +481,7 @@ static int stream_kernel(const kg_syntax *s, const kg_captures *kernel, const vo
 }
 
 int kg_triton_stream_row(const kg_syntax *s, size_t variant, kg_edits *out, char **why) {
-    static const how ways[] = {{8192, 4096, 8}, {16384, 8192, 16}, {4096, 4096, 8}, {2048, 2048, 4}, {32768, 8192, 16}};
+    static const kg_row_split ways[] = {
+        {8192, 4096, 8}, {16384, 8192, 16}, {4096, 4096, 8}, {2048, 2048, 4}, {32768, 8192, 16}};
     return kg_triton_each(s, stream_kernel, &ways[variant], out, why);
 }
