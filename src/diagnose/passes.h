@@ -45,7 +45,6 @@ TSNode kg_tl_arguments(const kg_syntax *s, TSNode n, const char *name);  // of t
 TSNode kg_assignment_in(TSNode n);  // name = e, the only statement of its kind; null: something else
 // For a statement of its own: an expression that goes on over lines gets parentheses. Owned.
 char *kg_whole_text(const kg_syntax *s, TSNode n);
-bool kg_node_before(TSNode a, TSNode b);
 
 // Mean, and squares about it, in one loop. 1: the pair is something else.
 int kg_pair_welford(kg_pair *x, uint32_t shared);

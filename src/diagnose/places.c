@@ -48,6 +48,8 @@ TSNode kg_statement(TSNode block, uint32_t k) {
     return (TSNode){0};
 }
 
+bool kg_node_before(TSNode a, TSNode b) { return ts_node_start_byte(a) < ts_node_start_byte(b); }
+
 TSNode kg_function_around(TSNode n) {
     while (!ts_node_is_null(n) && !kg_node_is(n, "function_definition")) n = ts_node_parent(n);
     return n;

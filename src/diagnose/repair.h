@@ -67,6 +67,7 @@ int kg_triton_split_launch(const kg_syntax *s, const kg_captures *launch, const 
 // Repairs that have a file of their own.
 int kg_triton_stream_row(const kg_syntax *s, size_t variant, kg_edits *out, char **why);
 int kg_triton_fuse_passes(const kg_syntax *s, size_t variant, kg_edits *out, char **why);
+int kg_triton_grouped_order(const kg_syntax *s, size_t variant, kg_edits *out, char **why);
 int kg_triton_autotune(const kg_syntax *s, size_t variant, kg_edits *out, char **why);
 int kg_tilelang_reduce(const kg_syntax *s, size_t variant, kg_edits *out, char **why);
 
@@ -75,9 +76,10 @@ char *kg_node_text(const kg_syntax *s, TSNode n);  // owned by the caller
 bool kg_node_is(TSNode n, const char *type);
 bool kg_node_says(const kg_syntax *s, TSNode n, const char *text);
 bool kg_same_text(const kg_syntax *s, TSNode a, TSNode b);
-TSNode kg_bare(TSNode n);                            // without parentheses around
-uint32_t kg_statements(TSNode block);                // how many stand in it, past comments
-TSNode kg_statement(TSNode block, uint32_t k);       // the k-th of them; null past the last
+TSNode kg_bare(TSNode n);                       // without parentheses around
+uint32_t kg_statements(TSNode block);           // how many stand in it, past comments
+TSNode kg_statement(TSNode block, uint32_t k);  // the k-th of them; null past the last
+bool kg_node_before(TSNode a, TSNode b);
 TSNode kg_function_around(TSNode n);                 // the definition; null when there is none
 TSNode kg_field_of(TSNode n, const char *field);     // a null node when there is none
 size_t kg_line_start(const kg_syntax *s, TSNode n);  // of the line on which it begins

@@ -88,91 +88,6 @@ static int stages(const kg_syntax *s, size_t variant, kg_edits *out, char **why)
     return set_in_launches(s, "num_stages", counts[variant], out, why);
 }
 
-// ---- grouped order --------------------------------------------------------------------------------------------------
-
-static const int groups[] = {8, 4, 16};
-
-static void add_after(const kg_syntax *s, TSNode statement, kg_edits *out, const char *text) {
-    char *indent = kg_indent_of(s, statement);
-    const size_t at = ts_node_end_byte(statement);
-    kg_edit_replace(out, at, at, "\n%s%s", indent, text);
-    free(indent);
-}
-
-// x = tl.program_id(0), y = tl.program_id(1): tiles of a grid of two dimensions.
-static bool group_two_axes(const kg_syntax *s, TSNode body, size_t variant, kg_edits *out) {
-    TSNode axes[2];
-    for (int axis = 0; axis < 2; axis++) {
-        char *query = kg_format(
-            "((expression_statement (assignment left: (identifier) right: (call function: (attribute "
-            "attribute: (identifier) @a) arguments: (argument_list) @b))) @at (#eq? @a \"program_id\") "
-            "(#match? @b \"^[(](axis *= *)?%d[)]$\"))",
-            axis);
-        axes[axis] = kg_first(s, body, query);
-        free(query);
-    }
-    if (ts_node_is_null(axes[0]) || ts_node_is_null(axes[1])) return false;
-    char *x = kg_node_text(s, kg_field_of(ts_node_named_child(axes[0], 0), "left"));
-    char *y = kg_node_text(s, kg_field_of(ts_node_named_child(axes[1], 0), "left"));
-    const int g = groups[variant / 2];
-    // Programs start in the order of axis 0 first, so that axis 1 counts the rows of that order.
-    char *line =
-        variant % 2
-            ? kg_format("%s, %s = tl.swizzle2d(%s, %s, tl.num_programs(0), tl.num_programs(1), %d)", x, y, x, y, g)
-            : kg_format("%s, %s = tl.swizzle2d(%s, %s, tl.num_programs(1), tl.num_programs(0), %d)", y, x, y, x, g);
-    const bool later = ts_node_start_byte(axes[0]) > ts_node_start_byte(axes[1]);
-    add_after(s, axes[later ? 0 : 1], out, line);
-    free(line);
-    free(x);
-    free(y);
-    return true;
-}
-
-// m = pid // columns, n = pid % columns: tiles of a flat grid, row by row.
-static bool group_flat(const kg_syntax *s, TSNode body, size_t variant, kg_edits *out) {
-    kg_captures row, column;
-    if (!kg_matches(
-            s, body,
-            "(expression_statement (assignment left: (identifier) @a right: (binary_operator left: (identifier) @b "
-            "operator: \"//\" right: (identifier) @c))) @at",
-            &row, 1))
-        return false;
-    char *m = kg_node_text(s, *kg_captured(&row, "a")), *pid = kg_node_text(s, *kg_captured(&row, "b"));
-    char *columns = kg_node_text(s, *kg_captured(&row, "c"));
-    char *query = kg_format(
-        "((expression_statement (assignment left: (identifier) @a right: (binary_operator left: "
-        "(identifier) @b operator: \"%%\" right: (identifier) @c))) @at (#eq? @b \"%s\") (#eq? @c \"%s\"))",
-        pid, columns);
-    const bool found = kg_matches(s, body, query, &column, 1) > 0;
-    if (found) {
-        char *n = kg_node_text(s, *kg_captured(&column, "a"));
-        const TSNode a = *kg_captured(&row, "at"), b = *kg_captured(&column, "at");
-        char *line = kg_format("%s, %s = tl.swizzle2d(%s, %s, tl.num_programs(0) // %s, %s, %d)", m, n, m, n, columns,
-                               columns, groups[variant / 2]);
-        add_after(s, ts_node_start_byte(a) > ts_node_start_byte(b) ? a : b, out, line);
-        free(line);
-        free(n);
-    }
-    free(query);
-    free(m);
-    free(pid);
-    free(columns);
-    return found;
-}
-
-static int grouped(const kg_syntax *s, size_t variant, kg_edits *out, char **why) {
-    kg_captures kernels[MOST];
-    const size_t n = kg_triton_kernels(s, kernels);
-    for (size_t i = 0; i < n; i++) {
-        const TSNode body = *kg_captured(&kernels[i], "c");
-        const bool done =
-            !ts_node_is_null(kg_first(s, body, "((identifier) @at (#match? @at \"[Gg][Rr][Oo][Uu][Pp]|swizzle\"))"));
-        if (!kg_triton_has_product(s, body) || done || group_two_axes(s, body, variant, out)) continue;
-        if (variant % 2 == 0) group_flat(s, body, variant, out);
-    }
-    return out->n ? 0 : kg_not_repaired(why, "no kernel with tl.dot whose program ids are tiles, row by row");
-}
-
 // ---- a serial loop in blocks ----------------------------------------------------------------------------------------
 
 typedef struct {
@@ -376,7 +291,7 @@ static const kg_repair_rule rules[] = {
               .languages = KG_IN(KG_LANG_TRITON),
               .variants = 6,
               .what = "programs go in groups, so that blocks stay in the L2 cache"},
-     .make = grouped},
+     .make = kg_triton_grouped_order},
     {.info = {.id = "triton-autotune",
               .answers = "triton-one-configuration triton-few-configurations triton-tiles-only triton-one-stage "
                          "triton-narrow-reduction triton-small-block triton-reduce-each-turn triton-whole-row "

@@ -146,8 +146,6 @@ TSNode kg_pair_beginning(const kg_pair *x, const char *name, TSNode loop) {
     return found;
 }
 
-bool kg_node_before(TSNode a, TSNode b) { return ts_node_start_byte(a) < ts_node_start_byte(b); }
-
 bool kg_pair_wanted_later(const kg_pair *x, uint32_t shared) {
     for (uint32_t i = shared; i + 1 < kg_statements(x->two.body); i++) {
         char *name = kg_node_text(x->s, kg_field_of(kg_assignment_in(kg_statement(x->two.body, i)), "left"));

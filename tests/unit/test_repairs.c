@@ -106,6 +106,59 @@ static void tiles_are_grouped(void **state) {
            "    c = tl.dot(tl.load(x + i), tl.load(x + j))\n");
 }
 
+#define IN_PLACE(row, column, before, more)                                 \
+    HEAD "    program, batch = tl.program_id(0), tl.program_id(1)\n"        \
+         "    wide = tl.cdiv(n, 64)\n" before "    i = (" row               \
+         " * 64 + tl.arange(0, 64)).to(tl.int64)\n"                         \
+         "    j = (" column " * 64 + tl.arange(0, 64)).to(tl.int64)\n" more \
+         "    c = tl.dot(tl.load(x + batch + i), tl.load(x + batch + j))\n"
+
+static void tiles_that_have_no_name_are_grouped(void **state) {
+    (void)state;
+    expect("triton-grouped-order", 0, KG_LANG_TRITON, IN_PLACE("program // wide", "program % wide", "", ""),
+           IN_PLACE("tile_row", "tile_column",
+                    "    tile_row, tile_column = program // wide, program % wide\n"
+                    "    tile_row, tile_column = tl.swizzle2d(tile_row, tile_column, tl.num_programs(0) // wide, "
+                    "wide, 8)\n",
+                    ""));
+    expect("triton-grouped-order", 4, KG_LANG_TRITON,
+           HEAD
+           "    wide = tl.cdiv(n, 64)\n"
+           "    i = tl.program_id(axis=1) // wide * 64\n"
+           "    j = tl.program_id(axis=1) % wide * 64\n"
+           "    c = tl.dot(tl.load(x + i), tl.load(x + j))\n",
+           HEAD
+           "    wide = tl.cdiv(n, 64)\n"
+           "    tile_row, tile_column = tl.program_id(axis=1) // wide, tl.program_id(axis=1) % wide\n"
+           "    tile_row, tile_column = tl.swizzle2d(tile_row, tile_column, tl.num_programs(1) // wide, wide, 16)\n"
+           "    i = tile_row * 64\n"
+           "    j = tile_column * 64\n"
+           "    c = tl.dot(tl.load(x + i), tl.load(x + j))\n");
+}
+
+// A program id that says more than the tile, an index that is none, and a count that changes.
+static void tiles_that_are_not_all_of_a_program_are_left_alone(void **state) {
+    (void)state;
+    const char *const why = "no kernel with tl.dot whose program ids are tiles, row by row";
+    expect("triton-grouped-order", 1, KG_LANG_TRITON, IN_PLACE("program // wide", "program % wide", "", ""), why);
+    expect("triton-grouped-order", 0, KG_LANG_TRITON,
+           IN_PLACE("program // wide % M", "program % wide", "", "    x += program // (wide * M)\n"), why);
+    expect("triton-grouped-order", 0, KG_LANG_TRITON,
+           IN_PLACE("program // wide", "program % wide", "", "    x += tl.program_id(0)\n"), why);
+    expect("triton-grouped-order", 0, KG_LANG_TRITON,
+           IN_PLACE("program // wide", "program % wide", "    wide *= 2\n", ""), why);
+    expect("triton-grouped-order", 0, KG_LANG_TRITON, IN_PLACE("program // wide", "batch % wide", "", ""), why);
+    expect("triton-grouped-order", 0, KG_LANG_TRITON, IN_PLACE("n // wide", "n % wide", "", ""), why);
+    expect("triton-grouped-order", 0, KG_LANG_TRITON,
+           HEAD
+           "    for program in range(tl.program_id(0), n, tl.num_programs(0)):\n"
+           "        wide = tl.cdiv(n, 64)\n"
+           "        i = program // wide * 64\n"
+           "        j = program % wide * 64\n"
+           "        c = tl.dot(tl.load(x + i), tl.load(x + j))\n",
+           why);
+}
+
 static void launches_get_their_warps(void **state) {
     (void)state;
     expect("triton-warps", 2, KG_LANG_TRITON, HEAD "    pass\nk[(1,)](a, b, n=3)\nk[grid](a, num_warps=4)\n",
@@ -1043,6 +1096,8 @@ int main(void) {
         cmocka_unit_test(serial_loop_goes_in_blocks),
         cmocka_unit_test(what_the_turns_hand_on_is_left_alone),
         cmocka_unit_test(tiles_are_grouped),
+        cmocka_unit_test(tiles_that_have_no_name_are_grouped),
+        cmocka_unit_test(tiles_that_are_not_all_of_a_program_are_left_alone),
         cmocka_unit_test(launches_get_their_warps),
         cmocka_unit_test(configurations_are_tuned),
         cmocka_unit_test(few_configurations_become_more),
