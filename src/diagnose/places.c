@@ -50,6 +50,36 @@ TSNode kg_statement(TSNode block, uint32_t k) {
 
 bool kg_node_before(TSNode a, TSNode b) { return ts_node_start_byte(a) < ts_node_start_byte(b); }
 
+// What holds definitions, of which each is parsed by itself.
+static bool is_list(TSNode n) {
+    return kg_node_is(n, "translation_unit") || kg_node_is(n, "declaration_list") ||
+           kg_node_is(n, "linkage_specification") || kg_node_is(n, "namespace_definition");
+}
+
+static bool is_broken(TSNode n) { return !ts_node_is_null(n) && (ts_node_is_error(n) || ts_node_is_missing(n)); }
+
+// A definition with errors says the name: whatever stands there.
+static bool named_in_errors(const kg_syntax *s, TSNode list, const char *name) {
+    for (uint32_t i = 0; i < ts_node_child_count(list); i++) {
+        const TSNode n = ts_node_child(list, i);
+        if (!ts_node_has_error(n)) continue;
+        char *text = is_list(n) ? NULL : kg_node_text(s, n);
+        const bool named = text ? strstr(text, name) != NULL : named_in_errors(s, n, name);
+        free(text);
+        if (named) return true;
+    }
+    return false;
+}
+
+bool kg_parsed_around(const kg_syntax *s, TSNode definition, const char *name) {
+    if (ts_node_has_error(definition)) return false;
+    for (TSNode n = definition; !ts_node_is_null(n); n = ts_node_parent(n)) {
+        if (is_broken(n) || (ts_node_has_error(n) && !is_list(n))) return false;
+        if (is_broken(ts_node_prev_sibling(n)) || is_broken(ts_node_next_sibling(n))) return false;
+    }
+    return !named_in_errors(s, ts_tree_root_node(s->tree), name);
+}
+
 TSNode kg_function_around(TSNode n) {
     while (!ts_node_is_null(n) && !kg_node_is(n, "function_definition")) n = ts_node_parent(n);
     return n;

@@ -28,7 +28,7 @@ char *kg_repair_apply(size_t i, size_t variant, kg_language l, const char *sourc
         kg_not_repaired(why, "the source cannot be parsed");
         return NULL;
     }
-    if (ts_node_has_error(ts_tree_root_node(s.tree)))
+    if (ts_node_has_error(ts_tree_root_node(s.tree)) && !r->beside_errors)
         kg_not_repaired(why, "the source has parts that are no %s", kg_language_name(l));
     else if (r->make(&s, variant, &edits, why) == 0) {
         changed = edits.n ? kg_edits_apply(&edits, source, len) : NULL;

@@ -24,6 +24,7 @@ char *kg_edits_apply(kg_edits *e, const char *source, size_t len);
 typedef struct {
     kg_repair_info info;
     int (*make)(const kg_syntax *s, size_t variant, kg_edits *out, char **why);
+    bool beside_errors;  // it asks itself, with kg_parsed_around, whether the parser was sure of what it changes
 } kg_repair_rule;
 int kg_not_repaired(char **why, const char *fmt, ...) __attribute__((format(printf, 2, 3)));  // -1
 // Of several places some were repaired: then no *why is left. Else *why, or `otherwise` when nothing has said it.
@@ -80,6 +81,9 @@ TSNode kg_bare(TSNode n);                       // without parentheses around
 uint32_t kg_statements(TSNode block);           // how many stand in it, past comments
 TSNode kg_statement(TSNode block, uint32_t k);  // the k-th of them; null past the last
 bool kg_node_before(TSNode a, TSNode b);
+// Whether the parser was sure of a definition in C++, of what stands beside it, and of all parts of the file that say
+// its name: what it was not sure of lies elsewhere.
+bool kg_parsed_around(const kg_syntax *s, TSNode definition, const char *name);
 TSNode kg_function_around(TSNode n);                 // the definition; null when there is none
 TSNode kg_field_of(TSNode n, const char *field);     // a null node when there is none
 size_t kg_line_start(const kg_syntax *s, TSNode n);  // of the line on which it begins

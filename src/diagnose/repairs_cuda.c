@@ -379,7 +379,10 @@ static int widen(const kg_syntax *s, const kg_captures *kernel, const char *pack
     scalar x = {
         .s = s, .function = *kg_captured(kernel, "at"), .body = *kg_captured(kernel, "c"), .out = out, .why = why};
     char *name = kg_node_text(s, *kg_captured(kernel, "b"));
-    int rc = read_form(&x) || read_body(&x) ? -1 : 0;
+    int rc = 0;
+    if (!kg_parsed_around(s, x.function, name))
+        rc = kg_not_repaired(why, "%s, or what stands beside or launches it, has parts that are no cuda", name);
+    if (!rc) rc = read_form(&x) || read_body(&x) ? -1 : 0;
     static const char *const own[] = {"lanes", "packs", "threads", "pack", "lane", "at"};
     for (size_t k = 0; k < sizeof own / sizeof *own && !rc; k++)
         if (kg_uses(s, x.function, own[k])) rc = kg_not_repaired(why, "the kernel has a name %s of its own", own[k]);
@@ -430,7 +433,8 @@ static const kg_repair_rule rules[] = {
               .languages = KG_IN(KG_LANG_CUDA),
               .variants = 1,
               .what = "each thread moves 16 bytes at a time where the addresses allow it"},
-     .make = vector_loads},
+     .make = vector_loads,
+     .beside_errors = true},
 };
 
 const kg_repair_table kg_repairs_cuda = {rules, sizeof rules / sizeof *rules};

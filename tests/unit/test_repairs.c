@@ -634,40 +634,49 @@ static void passes_that_stay_two(void **state) {
         expect("triton-fuse-passes", 0, KG_LANG_TRITON, two[i].source, two[i].why);
 }
 
+#define TWICE                                                                   \
+    "__global__ void twice(const float *__restrict__ x, float *out, int n) {\n" \
+    "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"                      \
+    "    if (i < n) out[i] = 2 * x[i];\n"                                       \
+    "}\n"
+#define TWICE_IN_PACKS                                                                   \
+    "template <typename T>\n"                                                            \
+    "struct alignas(16) Pack {\n"                                                        \
+    "    T v[16 / sizeof(T)];\n"                                                         \
+    "};\n"                                                                               \
+    "\n"                                                                                 \
+    "__global__ void twice(const float *__restrict__ x, float *out, int n) {\n"          \
+    "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"                               \
+    "    // Sixteen bytes a thread where all addresses allow it, the rest one by one.\n" \
+    "    const int lanes = 16 / sizeof(float);\n"                                        \
+    "    const long long packs = ((size_t)out | (size_t)x) % 16 == 0 ? n / lanes : 0;\n" \
+    "    const long long threads = (long long)gridDim.x * blockDim.x;\n"                 \
+    "    for (long long pack = i; pack < packs; pack += threads) {\n"                    \
+    "        Pack<float> out_pack;\n"                                                    \
+    "        const Pack<float> x_pack = ((const Pack<float> *)x)[pack];\n"               \
+    "#pragma unroll\n"                                                                   \
+    "        for (int lane = 0; lane < lanes; lane++) {\n"                               \
+    "            out_pack.v[lane] = 2 * x_pack.v[lane];\n"                               \
+    "        }\n"                                                                        \
+    "        ((Pack<float> *)out)[pack] = out_pack;\n"                                   \
+    "    }\n"                                                                            \
+    "    for (long long at = packs * lanes + i; at < n; at += threads) {\n"              \
+    "        const int i = (int)at;\n"                                                   \
+    "        out[i] = 2 * x[i];\n"                                                       \
+    "    }\n"                                                                            \
+    "}\n"
+#define LAUNCH          "void f() { twice<<<(n + 255) / 256, 256, 0, stream>>>(x, y, n); }\n"
+#define LAUNCH_IN_PACKS "void f() { twice<<<((n + 255) / 256 + 3) / 4, 256, 0, stream>>>(x, y, n); }\n"
+// An inner loop that the grammar does not understand behind a pragma.
+#define ODD(more)                       \
+    "__global__ void odd(float *x) {\n" \
+    "    for (int k = 0; k < 4; k++)\n" \
+    "#pragma unroll\n"                  \
+    "        for (int j = 0; j < 4; j++) x[j] += k;\n" more "}\n"
+
 static void elements_move_in_packs(void **state) {
     (void)state;
-    expect("cuda-vector-loads", 0, KG_LANG_CUDA,
-           "__global__ void twice(const float *__restrict__ x, float *out, int n) {\n"
-           "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
-           "    if (i < n) out[i] = 2 * x[i];\n"
-           "}\n"
-           "void f() { twice<<<(n + 255) / 256, 256, 0, stream>>>(x, y, n); }\n",
-           "template <typename T>\n"
-           "struct alignas(16) Pack {\n"
-           "    T v[16 / sizeof(T)];\n"
-           "};\n"
-           "\n"
-           "__global__ void twice(const float *__restrict__ x, float *out, int n) {\n"
-           "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
-           "    // Sixteen bytes a thread where all addresses allow it, the rest one by one.\n"
-           "    const int lanes = 16 / sizeof(float);\n"
-           "    const long long packs = ((size_t)out | (size_t)x) % 16 == 0 ? n / lanes : 0;\n"
-           "    const long long threads = (long long)gridDim.x * blockDim.x;\n"
-           "    for (long long pack = i; pack < packs; pack += threads) {\n"
-           "        Pack<float> out_pack;\n"
-           "        const Pack<float> x_pack = ((const Pack<float> *)x)[pack];\n"
-           "#pragma unroll\n"
-           "        for (int lane = 0; lane < lanes; lane++) {\n"
-           "            out_pack.v[lane] = 2 * x_pack.v[lane];\n"
-           "        }\n"
-           "        ((Pack<float> *)out)[pack] = out_pack;\n"
-           "    }\n"
-           "    for (long long at = packs * lanes + i; at < n; at += threads) {\n"
-           "        const int i = (int)at;\n"
-           "        out[i] = 2 * x[i];\n"
-           "    }\n"
-           "}\n"
-           "void f() { twice<<<((n + 255) / 256 + 3) / 4, 256, 0, stream>>>(x, y, n); }\n");
+    expect("cuda-vector-loads", 0, KG_LANG_CUDA, TWICE LAUNCH, TWICE_IN_PACKS LAUNCH_IN_PACKS);
     expect(
         "cuda-vector-loads", 0, KG_LANG_CUDA,
         "#include <cuda_fp16.h>\n"
@@ -779,6 +788,22 @@ static void kernels_that_stay_scalar(void **state) {
     };
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
         expect("cuda-vector-loads", 0, KG_LANG_CUDA, kernels[i].source, kernels[i].why);
+}
+
+// What the grammar does not understand, elsewhere in the file, hinders nothing; in the kernel or around its launch it
+// does.
+static void errors_elsewhere_hinder_nothing(void **state) {
+    (void)state;
+    const char *const why = "twice, or what stands beside or launches it, has parts that are no cuda";
+    expect("cuda-vector-loads", 0, KG_LANG_CUDA, ODD("") TWICE LAUNCH, ODD("") TWICE_IN_PACKS LAUNCH_IN_PACKS);
+    expect("cuda-vector-loads", 0, KG_LANG_CUDA, TWICE LAUNCH ODD("    twice<<<1, 1>>>(x, x, 1);\n"), why);
+    expect("cuda-vector-loads", 0, KG_LANG_CUDA, "namespace {\n" TWICE "}\n" ODD("    twice<<<1, 1>>>(x, x, 1);\n"),
+           why);
+    expect("cuda-vector-loads", 0, KG_LANG_CUDA, TWICE ") ] 7;\n" LAUNCH, why);
+    expect("cuda-vector-loads", 0, KG_LANG_CUDA, ODD(""),
+           "odd, or what stands beside or launches it, has parts that are no cuda");
+    expect("triton-warps", 0, KG_LANG_TRITON, HEAD "    pass\nk[(1,)](x)\n)\n",
+           "the source has parts that are no triton");
 }
 
 static void conversions_move_into_the_kernel(void **state) {
@@ -1108,6 +1133,7 @@ int main(void) {
         cmocka_unit_test(masked_squares_are_one_pass_too),
         cmocka_unit_test(passes_that_stay_two),
         cmocka_unit_test(elements_move_in_packs),
+        cmocka_unit_test(errors_elsewhere_hinder_nothing),
         cmocka_unit_test(kernels_that_stay_scalar),
         cmocka_unit_test(conversions_move_into_the_kernel),
         cmocka_unit_test(outer_loops_run_on_all_cores),
