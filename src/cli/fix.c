@@ -1,5 +1,6 @@
 // kgate fix: repairs that are mechanical, each judged before it is offered.
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,19 +104,42 @@ static void print_fix(const json_t *fix, FILE *to) {
     fputc('\n', to);
 }
 
+// What was judged is what stands there still.
+static bool is_unchanged(const char *path, const char *source) {
+    char *there = NULL;
+    size_t n = 0;
+    const bool same = kg_read_file(path, strlen(source) + 1, &there, &n, NULL) == 0 && n == strlen(source) &&
+                      memcmp(there, source, n) == 0;
+    free(there);
+    return same;
+}
+
 // Beside the file first, so that it is whole at every moment.
-static int write_source(const char *path, const char *source, kg_error *err) {
-    struct stat st;
-    char *real = realpath(path, NULL), *beside = real ? kg_format("%s.kgate-fix", real) : NULL;
-    FILE *f = beside && !stat(real, &st) ? fopen(beside, "wex") : NULL;
-    int failed = !f || fputs(source, f) < 0 || fflush(f) || fchmod(fileno(f), st.st_mode & 0777) || fsync(fileno(f));
+static int replace(const char *path, const char *source, mode_t mode, kg_error *err) {
+    char *beside = kg_format("%s.kgate-fix-XXXXXX", path);
+    const int fd = mkostemp(beside, O_CLOEXEC);
+    FILE *f = fd >= 0 ? fdopen(fd, "w") : NULL;
+    int failed = !f || fputs(source, f) < 0 || fflush(f) || fchmod(fd, mode & 0777) || fsync(fd);
     if (f && fclose(f)) failed = 1;
-    if (!failed && rename(beside, real)) failed = 1;
-    if (failed) kg_fail(err, KG_ERR_CANNOT, "%s: cannot be written: %s", path, strerror(errno));
-    if (failed && f) unlink(beside);
-    free(real);
+    if (!failed && rename(beside, path)) failed = 1;
+    if (failed) kg_fail(err, KG_ERR_CANNOT, "cannot be written: %s", strerror(errno));
+    if (failed && fd >= 0) unlink(beside);
     free(beside);
     return failed ? -1 : 0;
+}
+
+static int write_source(const kg_candidate *c, const char *source, kg_error *err) {
+    struct stat st;
+    char *real = realpath(c->file, NULL);
+    int rc;
+    if (!real || stat(real, &st)) rc = kg_fail(err, KG_ERR_CANNOT, "cannot be written: %s", strerror(errno));
+    else if (!(st.st_mode & 0222))
+        rc = kg_fail(err, KG_ERR_CANNOT, "is read-only: the patch is printed, nothing written");
+    else if (!is_unchanged(real, c->source))
+        rc = kg_fail(err, KG_ERR_CANNOT, "was changed while it was judged: the patch is printed, nothing written");
+    else rc = replace(real, source, st.st_mode, err);
+    free(real);
+    return rc;
 }
 
 static int apply(const kg_candidate *c, const json_t *fix, kg_error *err) {
@@ -125,7 +149,7 @@ static int apply(const kg_candidate *c, const json_t *fix, kg_error *err) {
         kg_cli_note("%s: in a list: the patch is printed, the list left as it is", c->path);
         return 0;
     }
-    if (write_source(c->file, source, err)) return -1;
+    if (write_source(c, source, err)) return -1;
     kg_cli_note("%s: repaired", c->file);
     return 0;
 }
@@ -144,6 +168,13 @@ static void failed(command *x, kg_error *err) {
     if (code > x->code) x->code = code;
 }
 
+static void failed_on(command *x, const kg_candidate *c, kg_error *err) {
+    kg_error named = {0};
+    kg_fail(&named, err->code, "%s: %s", c->path, err->text);
+    kg_error_clear(err);
+    failed(x, &named);
+}
+
 static bool can_be_judged(command *x, const kg_candidate *c) {
     kg_error err = {0};
     char *unknown = c->task && kg_task_find(c->task) ? NULL : kg_judging_unknown_task(c);
@@ -152,7 +183,7 @@ static bool can_be_judged(command *x, const kg_candidate *c) {
     else if (unknown) kg_fail(&err, KG_ERR_USAGE, "%s", unknown);
     free(unknown);
     if (!err.code && kg_judges_can(x->f.judges, c->language, &err)) return true;
-    if (c->listed) kg_cli_note("skipped: %s", err.text), kg_error_clear(&err);
+    if (c->listed) kg_cli_note("%s: skipped: %s", c->path, err.text), kg_error_clear(&err);
     else failed(x, &err);
     return false;
 }
@@ -162,12 +193,12 @@ static void fix_one(command *x, const kg_candidate *c) {
     json_t *fix = NULL;
     now = c->path;
     if (!can_be_judged(x, c)) return;
-    if (kg_fix_candidate(&x->f, c, &fix, &err)) failed(x, &err);
+    if (kg_fix_candidate(&x->f, c, &fix, &err)) failed_on(x, c, &err);
     kg_progress_clear();
     if (!fix) return;
     if (!strcmp(x->o->format, "json")) json_array_append(x->all, fix);
     else print_fix(fix, x->to), fflush(x->to);
-    if (x->o->apply && apply(c, fix, &err)) failed(x, &err);
+    if (x->o->apply && apply(c, fix, &err)) failed_on(x, c, &err);
     json_decref(fix);
 }
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "diagnose/diagnose.h"
+#include "judge/scratch.h"
 
 // Below the launch floor two processes of one kernel differ by so much, and a size there may lose this much.
 #define FLOOR_LOSS 0.10
@@ -14,9 +15,10 @@
 typedef struct {
     const kg_fixing *f;
     const kg_candidate *c;
-    char *source;         // the best so far; owned
-    char *folder, *base;  // where it lies, for the judge to compare with; owned
-    char *worst;          // the size that decides; owned
+    char *source;  // the best so far; owned
+    kg_scratch folder;
+    char *base;   // where it lies, in that folder, for the judge to compare with; owned
+    char *worst;  // the size that decides; owned
     json_t *steps;
 } fixing;
 
@@ -40,13 +42,23 @@ static void say(const fixing *x, const char *fmt, ...) {
     kg_text_free(&t);
 }
 
+// An interrupt reaches the runner too: what it did then says nothing about the candidate.
+static int judge(const fixing *x, const kg_candidate *c, json_t **record, kg_error *err) {
+    const int rc = kg_judges_candidate(x->f->judges, c, record, err);
+    if (!kg_interrupted()) return rc;
+    json_decref(*record);
+    *record = NULL;
+    kg_error_clear(err);
+    return kg_fail(err, KG_ERR_CANNOT, "interrupted: nothing is said of it");
+}
+
 static int judge_source(fixing *x, const char *source, const char *baseline, const char *case_only, json_t **record,
                         kg_error *err) {
     kg_candidate c = {0};
     kg_candidate_from_text(x->c->path, x->c->task, x->c->language, source, &c);
     if (x->c->entry && !c.entry) c.entry = kg_strdup(x->c->entry);
     kg_judges_compare(x->f->judges, baseline, case_only);
-    int rc = kg_judges_candidate(x->f->judges, &c, record, err);
+    int rc = judge(x, &c, record, err);
     kg_judges_compare(x->f->judges, x->f->baseline, NULL);
     kg_candidate_free(&c);
     return rc;
@@ -197,18 +209,9 @@ static int try_all(fixing *x, const json_t *findings, kg_error *err) {
 }
 
 static int open_folder(fixing *x, kg_error *err) {
-    const char *tmp = getenv("TMPDIR");
-    x->folder = kg_format("%s/kgate-fix-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    if (!mkdtemp(x->folder)) return kg_fail(err, KG_ERR_CANNOT, "%s: no folder can be made there", x->folder);
-    x->base = kg_format("%s/before.%s", x->folder, extension(x->c->language));
+    if (kg_scratch_make(&x->folder, err)) return -1;
+    x->base = kg_format("%s/before.%s", x->folder.path, extension(x->c->language));
     return keep_source(x, err);
-}
-
-static void close_folder(fixing *x) {
-    if (x->base) unlink(x->base);
-    if (x->folder) rmdir(x->folder);
-    free(x->base);
-    free(x->folder);
 }
 
 // Only a slow kernel is repaired: a wrong one is for its author, and an efficient one has no need of it.
@@ -223,18 +226,23 @@ static int repair(fixing *x, const json_t *before, json_t **after, kg_error *err
 }
 
 int kg_fix_candidate(const kg_fixing *f, const kg_candidate *c, json_t **out, kg_error *err) {
-    fixing x = {.f = f, .c = c, .source = kg_strdup(c->source ? c->source : ""), .steps = json_array()};
+    json_t *text = json_string(c->source ? c->source : "");
+    if (!text) return kg_fail(err, KG_ERR_CANNOT, "its source is not UTF-8: a repair could not be written down");
+    json_decref(text);
+    fixing x = {
+        .f = f, .c = c, .source = kg_strdup(c->source ? c->source : ""), .folder = {NULL, -1}, .steps = json_array()};
     json_t *before = NULL, *after = NULL;
-    int rc = kg_judges_candidate(f->judges, c, &before, err) || repair(&x, before, &after, err) ? -1 : 0;
+    int rc = judge(&x, c, &before, err) || repair(&x, before, &after, err) ? -1 : 0;
     if (!rc) {
         const bool offered = after && is_right(after);
         char *diff = offered ? kg_unified_diff(c->path, c->source, x.source) : kg_strdup("");
         *out = json_pack("{s:s,s:O,s:O,s:o,s:s,s:s}", "path", c->path, "before", before, "steps", x.steps, "after",
                          after ? json_incref(after) : json_null(), "diff", diff, "source", offered ? x.source : "");
         free(diff);
-        if (!*out) rc = kg_fail(err, KG_ERR_INTERNAL, "%s: its source is not UTF-8", c->path);
+        if (!*out) rc = kg_fail(err, KG_ERR_INTERNAL, "what was found is no JSON");
     }
-    close_folder(&x);
+    kg_scratch_remove(&x.folder);
+    free(x.base);
     json_decref(before);
     json_decref(after);
     json_decref(x.steps);

@@ -36,6 +36,28 @@ int kg_trial_call_case(kg_trial *t, kg_session *s, const kg_case *c, int slot, u
 
 static bool wrong(const kg_check *k) { return k->error_over_bound > 1 || k->unwritten || k->guard_broken; }
 
+// A case past 32 bits that is no part of the verdict, and is named: the judge has no memory for it, or the kernel says
+// that it cannot, as libraries do and a grid's size makes it. It may not be wrong, and may not write beside its outputs
+// before it says so: then *why tells that too.
+static bool excused(kg_trial *t, const kg_case *c, kg_error *why) {
+    bool beside = false;
+    kg_error unknown = {0};
+    if (!kg_case_is_large(c) || ends_session(t, why) || kg_session_wrong_result(t->session)) return false;
+    if (why->code != KG_ERR_CANDIDATE && why->code != KG_ERR_MEMORY) return false;
+    if (kg_session_wrote_beside(t->session, 1, &beside, &unknown)) beside = true;
+    kg_error_clear(&unknown);
+    if (beside) {
+        char *said = kg_strdup(why->text);
+        kg_error_clear(why);
+        kg_fail(why, KG_ERR_CANDIDATE, "%s; and memory beside an output was written", said);
+        free(said);
+        return false;
+    }
+    const bool refused = why->code == KG_ERR_CANDIDATE;
+    kg_trial_not_asked(t->not_checked, c, kg_format("%s%s", refused ? "refused: " : "", why->text));
+    return true;
+}
+
 // 0: judged (right or wrong), -1: the session is over or the judge cannot go on.
 static int judge_case(kg_trial *t, const kg_case *c, kg_error *err) {
     int slots = 1;
@@ -70,8 +92,7 @@ static int judge_case(kg_trial *t, const kg_case *c, kg_error *err) {
         kg_check_free(&k);
     }
     free(kept);
-    if (rc && why.code == KG_ERR_MEMORY && kg_case_is_large(c)) {  // the judge's own
-        kg_trial_not_asked(t->not_checked, c, kg_strdup(why.text));
+    if (rc && excused(t, c, &why)) {
         kg_error_clear(&why);
         free(text);
         return 0;
@@ -81,13 +102,6 @@ static int judge_case(kg_trial *t, const kg_case *c, kg_error *err) {
         kg_error_clear(&why);
         free(text);
         return -1;
-    }
-    // Past 32 bits a kernel may say that it cannot, as libraries do and a grid's size makes it; it may not be wrong.
-    if (rc && kg_case_is_large(c) && !kg_session_wrong_result(t->session)) {
-        kg_trial_not_asked(t->not_checked, c, kg_format("refused: %s", why.text));
-        kg_error_clear(&why);
-        free(text);
-        return 0;
     }
     if (rc) {  // the call itself failed: a case without an answer is a failed case
         free(text);

@@ -5,6 +5,7 @@
 
 static int add_word(kg_scope *s, const char *word, kg_error *err) {
     int dtype = kg_dtype_parse(word);
+    if (!*word) return kg_fail(err, KG_ERR_USAGE, "--scope: there is nothing between two commas, or at an end");
     if (dtype >= 0) s->dtypes |= 1u << dtype;
     else if (strcmp(word, "contiguous") == 0) s->contiguous = true;
     else if (strcmp(word, "nonempty") == 0) s->nonempty = true;

@@ -3,6 +3,9 @@
 import json
 import os
 import re
+import signal
+import subprocess
+import time
 import unittest
 
 import test_cli
@@ -66,6 +69,35 @@ class Fix(test_cli.Cli):
         self.write("no_build.c", test_cli.NO_BUILD)
         done = self.kgate("fix", "no_build.c")
         self.assertRegex(done.stdout, "before +broken: .*does not compile")
+
+    def test_what_cannot_be_written_down_is_refused_first(self):
+        self.write("latin.c", SLOW.encode() + b"// \xe9\n")
+        self.refused("fix", "latin.c", code=3, says=("latin.c: its source is not UTF-8",))
+
+    def test_an_edit_made_meanwhile_stays(self):
+        self.write("slow.c", SLOW)
+        running = self.start("fix", "--scope", "f32,small", "--apply", "slow.c")
+        time.sleep(2)
+        with open(self.path("slow.c"), "a", encoding="utf-8") as f:
+            f.write("// meanwhile\n")
+        out, err = running.communicate(timeout=200)
+        self.assertEqual(self.read("slow.c"), SLOW + "// meanwhile\n")
+        if "\n+    #pragma omp parallel for\n" in out:
+            self.assertRegex(err, "slow.c: was changed while it was judged")
+            self.assertEqual(running.returncode, 3)
+
+    def test_an_interrupt_says_nothing_of_the_kernel(self):
+        self.write("slow.c", SLOW)
+        running = self.start("fix", "--scope", "f32,small", "slow.c")
+        time.sleep(2)
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate(timeout=60)
+        self.assertEqual((running.returncode, out), (130, ""), err)
+        self.assertEqual(self.read("slow.c"), SLOW)
+
+    def start(self, *args):
+        return subprocess.Popen([test_cli.KGATE, *args], cwd=self.folder, env=self.env, text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def test_help_and_page_name_the_same_repairs(self):
         with open(os.path.join(test_cli.ROOT, "docs", "findings.md"), encoding="utf-8") as f:
