@@ -8,37 +8,45 @@ typedef struct {
     double instructions, loads, loaded, stores, stored, local, async, mma, wgmma, barriers, fp64;
 } counts;
 
-static bool starts(const char *s, size_t n, const char *with) {
-    const size_t m = strlen(with);
-    return n >= m && memcmp(s, with, m) == 0;
-}
+#define LONGEST 64  // of an opcode with its modifiers
 
-static bool holds(const char *s, size_t n, const char *what) { return memmem(s, n, what, strlen(what)) != NULL; }
+static bool starts(const char *opcode, const char *with) { return strncmp(opcode, with, strlen(with)) == 0; }
+
+static int any(const char *opcode, const char *const *list, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (starts(opcode, list[i])) return 1;
+    return 0;
+}
+#define ANY(OPCODE, LIST) any(OPCODE, LIST, sizeof(LIST) / sizeof *(LIST))
 
 // Bytes a thread moves by LDG.E.128.CONSTANT and the like; without a size it is 4.
-static double width_of(const char *s, size_t n) {
-    if (holds(s, n, ".128")) return 16;
-    if (holds(s, n, ".64")) return 8;
-    if (holds(s, n, ".U16") || holds(s, n, ".S16") || holds(s, n, ".16")) return 2;
-    if (holds(s, n, ".U8") || holds(s, n, ".S8")) return 1;
+static double width_of(const char *opcode) {
+    if (strstr(opcode, ".128")) return 16;
+    if (strstr(opcode, ".64")) return 8;
+    if (strstr(opcode, ".U16") || strstr(opcode, ".S16") || strstr(opcode, ".16")) return 2;
+    if (strstr(opcode, ".U8") || strstr(opcode, ".S8")) return 1;
     return 4;
 }
 
-static void count(counts *c, const char *s, size_t n) {
+static void count(counts *c, const char *opcode) {
     static const char *const doubles[] = {"DADD", "DMUL", "DFMA", "DSETP", "DMNMX", "MUFU.RCP64", "MUFU.RSQ64"};
     static const char *const warps[] = {"HMMA", "IMMA", "DMMA", "QMMA", "BMMA", "OMMA"};
     static const char *const groups[] = {"HGMMA",   "IGMMA",   "QGMMA",   "BGMMA",
                                          "UTCHMMA", "UTCIMMA", "UTCQMMA", "UTCOMMA"};
-    if (starts(s, n, "NOP")) return;
+    static const char *const copies[] = {"LDGSTS", "UTMALDG", "UBLKCP"};
+    static const char *const loads[] = {"LDG.", "LD."};
+    static const char *const stores[] = {"STG.", "ST."};
+    static const char *const locals[] = {"LDL", "STL"};
+    if (starts(opcode, "NOP")) return;
     c->instructions++;
-    if (starts(s, n, "LDGSTS") || starts(s, n, "UTMALDG") || starts(s, n, "UBLKCP")) c->async++;
-    else if (starts(s, n, "LDG.") || starts(s, n, "LD.")) c->loads++, c->loaded += width_of(s, n);
-    else if (starts(s, n, "STG.") || starts(s, n, "ST.")) c->stores++, c->stored += width_of(s, n);
-    else if (starts(s, n, "LDL") || starts(s, n, "STL")) c->local++;
-    else if (starts(s, n, "BAR.")) c->barriers++;
-    for (size_t i = 0; i < sizeof doubles / sizeof *doubles; i++) c->fp64 += starts(s, n, doubles[i]);
-    for (size_t i = 0; i < sizeof warps / sizeof *warps; i++) c->mma += starts(s, n, warps[i]);
-    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) c->wgmma += starts(s, n, groups[i]);
+    c->async += ANY(opcode, copies);
+    if (ANY(opcode, loads)) c->loads++, c->loaded += width_of(opcode);
+    if (ANY(opcode, stores)) c->stores++, c->stored += width_of(opcode);
+    c->local += ANY(opcode, locals);
+    c->barriers += starts(opcode, "BAR.");
+    c->fp64 += ANY(opcode, doubles);
+    c->mma += ANY(opcode, warps);
+    c->wgmma += ANY(opcode, groups);
 }
 
 // "        /*0070*/              @!P0 LDG.E.128 R4, [R2.64] ;": an address in hexadecimal, then a guard, then the
@@ -53,9 +61,11 @@ static void read_line(counts *c, const char *s, const char *end) {
         const bool guard = *s == '@';
         while (s < end && (guard ? *s != ' ' && *s != '\t' : *s == ' ' || *s == '\t')) s++;
     }
-    const char *stop = s;
-    while (stop < end && *stop != ' ' && *stop != '\t' && *stop != ';') stop++;
-    if (stop > s && *s >= 'A' && *s <= 'Z') count(c, s, (size_t)(stop - s));
+    char opcode[LONGEST];
+    size_t n = 0;
+    while (s < end && n + 1 < sizeof opcode && *s && !strchr(" \t;", *s)) opcode[n++] = *s++;
+    opcode[n] = 0;
+    if (opcode[0] >= 'A' && opcode[0] <= 'Z') count(c, opcode);
 }
 
 void kg_facts_from_sass(kg_facts *f, const char *text, size_t size) {
