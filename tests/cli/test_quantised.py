@@ -164,7 +164,8 @@ class Quantised(unittest.TestCase):
 
     def test_other_arithmetic_is_incorrect_and_float_is_called_so(self):
         kernels = list(wrong())
-        records = judge(kernels)
+        # Which case is the worst follows the seed, and in one of a single key attention's value is all there is.
+        records = judge(kernels, "--seed", "1")
         self.assertEqual(len(records), len(kernels))
         for (task, name, _, says), r in zip(kernels, records):
             with self.subTest(task=task, mistake=name):
