@@ -142,7 +142,10 @@ static void one_output_of_2_to_31_elements_needs_the_last_row(void **state) {
         memcpy(&bits, &values[0][rows - 1], sizeof bits);
         assert_int_equal(bits, 0x7fffffff);  // as a GPU fills it
         kg_ref ref;
-        if (strstr(names[i], "argmax")) continue;
+        if (strstr(names[i], "argmax")) {
+            kg_cases_free(&b);
+            continue;
+        }
         assert_true(isnan(*answer(t, c, data, &ref)->value));
         kg_case less = *c;  // without its last row, and no longer than it need be
         for (int p = 0; p < 2 && kg_arg_is_tensor(&less.args[p]); p++) {
