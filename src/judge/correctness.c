@@ -41,21 +41,21 @@ static bool wrong(const kg_check *k) { return k->error_over_bound > 1 || k->unwr
 // before it says so: then *why tells that too.
 static bool excused(kg_trial *t, const kg_case *c, kg_error *why) {
     bool beside = false;
-    kg_error unknown = {0};
     if (!kg_case_is_large(c) || ends_session(t, why) || kg_session_wrong_result(t->session)) return false;
-    if (why->code != KG_ERR_CANDIDATE && why->code != KG_ERR_MEMORY) return false;
-    if (kg_session_wrote_beside(t->session, 1, &beside, &unknown)) beside = true;
-    kg_error_clear(&unknown);
-    if (beside) {
-        char *said = kg_strdup(why->text);
-        kg_error_clear(why);
-        kg_fail(why, KG_ERR_CANDIDATE, "%s; and memory beside an output was written", said);
-        free(said);
-        return false;
+    if (why->code == KG_ERR_MEMORY) {
+        kg_trial_not_asked(t->not_checked, c, kg_strdup(why->text));
+        return true;
     }
-    const bool refused = why->code == KG_ERR_CANDIDATE;
-    kg_trial_not_asked(t->not_checked, c, kg_format("%s%s", refused ? "refused: " : "", why->text));
-    return true;
+    if (why->code != KG_ERR_CANDIDATE || kg_session_wrote_beside(t->session, 1, &beside, NULL)) return false;
+    if (!beside) {
+        kg_trial_not_asked(t->not_checked, c, kg_format("refused: %s", why->text));
+        return true;
+    }
+    char *said = kg_strdup(why->text);
+    kg_error_clear(why);
+    kg_fail(why, KG_ERR_CANDIDATE, "%s; and memory beside an output was written", said);
+    free(said);
+    return false;
 }
 
 // 0: judged (right or wrong), -1: the session is over or the judge cannot go on.
