@@ -7,7 +7,8 @@
 #include "oracle/chance.h"
 #include "oracle/oracle.h"
 
-#define BUDGET 4e7  // input elements touched in one check, as the judge has it (judge/sample.c)
+#define BUDGET       4e7   // input elements touched in one check, as the judge has it (judge/sample.c)
+#define LEAST_PLANES 4096  // looked at, where there are so many
 
 // ---- one plane ------------------------------------------------------------------------------------
 typedef struct {
@@ -16,6 +17,7 @@ typedef struct {
     kg_view in;
     kg_fractional dims[2];  // rows, columns
     int64_t looked;         // outputs of a plane that are looked at
+    int64_t *planes;        // those looked at; NULL: all
     double unit;            // roundoff of the arithmetic that places are computed in
     double *rank;           // two of each plane
     double (*before)(double x);
@@ -106,7 +108,7 @@ static int look_at_planes(size_t first, size_t last, void *ctx) {
     const survey *s = ctx;
     const int nd = s->in.desc.ndim;
     for (size_t n = first; n < last; n++) {
-        plane p = {.s = s, .number = (int64_t)n};
+        plane p = {.s = s, .number = s->planes ? s->planes[n] : (int64_t)n};
         p.first = kg_offset(&s->in.desc, p.number * s->dims[0].in * s->dims[1].in);
         for (int k = 0; k < 2; k++) p.step[k] = s->in.desc.stride[nd - 2 + k];
         int found = 0;
@@ -133,6 +135,31 @@ static double grid_of(const kg_fractional *d, double unit) {
     return widest + 2 * unit * ((double)(d->in - d->kernel) / fmax(1, (double)(d->out - 1)) + 2);
 }
 
+// Chooses the planes, where a check cannot look at all of them. How many; -1: no memory.
+static int64_t choose_planes(survey *s) {
+    const kg_answer *a = s->a;
+    kg_tensor planes = a->out[0].desc;
+    planes.ndim -= 2;
+    const int64_t n = kg_numel(&planes), outputs = n * s->dims[0].out * s->dims[1].out;
+    const double cost = 4.0 * (double)(s->dims[0].kernel * s->dims[1].kernel * s->looked);
+    if ((a->full && outputs <= INT32_MAX) || cost * (double)n <= fmax(BUDGET, cost * LEAST_PLANES)) return n;
+    const size_t want = (size_t)fmax(LEAST_PLANES, BUDGET / cost);
+    const size_t chosen = kg_windows(&planes, want, kg_chance_seed(a), &s->planes);
+    return s->planes ? (int64_t)chosen : -1;
+}
+
+static int look(survey *s, int64_t planes) {
+    s->rank = malloc(2 * (size_t)planes * sizeof *s->rank);
+    if (!s->rank) return -1;
+    int rc = kg_parallel((size_t)planes, (size_t)planes / 32 + 1, look_at_planes, s);
+    if (rc == 0) {
+        const double grid = fmax(grid_of(&s->dims[0], s->unit), grid_of(&s->dims[1], s->unit));
+        rc = kg_hold_uniform_calls(s->h, s->a, s->rank, 2 * (size_t)planes, grid, "random numbers of rows and columns");
+    }
+    free(s->rank);
+    return rc < 0 ? -1 : 0;
+}
+
 int kg_fractional_pool_holds(const kg_answer *a, kg_holds *h, const kg_view *input, const kg_fractional dims[2],
                              double (*before)(double x)) {
     survey s = {.a = a, .h = h, .in = *input, .dims = {dims[0], dims[1]}, .before = before};
@@ -140,16 +167,11 @@ int kg_fractional_pool_holds(const kg_answer *a, kg_holds *h, const kg_view *inp
     if (total == 0) return 0;
     s.unit = fmax(0x1p-24, kg_dtype_unit(input->desc.dtype));
     s.looked = dims[0].out * dims[1].out;
-    const int64_t planes = total / s.looked;
-    const double afford = BUDGET / (4.0 * (double)(dims[0].kernel * dims[1].kernel) * (double)planes);
+    const double planes = (double)(total / s.looked);
+    const double afford = BUDGET / (4.0 * (double)(dims[0].kernel * dims[1].kernel) * planes);
     if (!a->full && (double)s.looked > fmax(256, afford)) s.looked = (int64_t)fmax(256, afford);
-    s.rank = malloc(2 * (size_t)planes * sizeof *s.rank);
-    if (!s.rank) return -1;
-    int rc = kg_parallel((size_t)planes, (size_t)planes / 32 + 1, look_at_planes, &s);
-    if (rc == 0) {
-        const double grid = fmax(grid_of(&dims[0], s.unit), grid_of(&dims[1], s.unit));
-        rc = kg_hold_uniform_calls(h, a, s.rank, 2 * (size_t)planes, grid, "random numbers of rows and columns");
-    }
-    free(s.rank);
-    return rc < 0 ? -1 : 0;
+    const int64_t chosen = choose_planes(&s);
+    const int rc = chosen < 0 ? -1 : look(&s, chosen);
+    free(s.planes);
+    return rc;
 }

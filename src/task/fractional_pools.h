@@ -6,7 +6,8 @@
 //   - These numbers are uniform on [0, 1) and correlate with each other at no distance, nor with those of the case's
 //     other call. Outputs do not give them away, so from those that make a plane what it is one pair is drawn: if they
 //     were uniform and independent to begin with, these are too, and error rates are exact (oracle/chance.h).
-// In planes of more outputs than there is time for, some are looked at, the corners among them.
+// In planes of more outputs than there is time for, some are looked at, the corners among them; of more planes than
+// there is time for, the first, the last and windows of others (oracle/chance.h).
 #ifndef KG_FRACTIONAL_POOLS_H
 #define KG_FRACTIONAL_POOLS_H
 
