@@ -23,5 +23,7 @@ int kg_build(const kg_candidate *c, const kg_device_info *dev, const char *scrat
 // The machine code of a cubin as nvdisasm prints it, where there is one (beside nvcc, in $PATH); *text is owned by the
 // caller, NUL-terminated. scratch: as above. -1: no nvdisasm, or it has nothing to say of these bytes within timeout_s.
 int kg_disassemble(const void *cubin, size_t size, const char *scratch, double timeout_s, char **text);
+// A shared object's instructions with the lines they are of, as objdump prints them, where there is one. As above.
+int kg_list_code(const char *object, const char *scratch, double timeout_s, char **text);
 
 #endif

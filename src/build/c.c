@@ -30,8 +30,9 @@ int kg_build_c(const kg_build_job *j, kg_artifact *out, kg_error *err) {
     const char *given = getenv("CC");
     char *words = kg_strdup(given && *given ? given : "cc"), *folder = kg_install_folder();
     char *include = kg_format("-I%s/include", folder);
-    char *ours[] = {"-O3",   "-march=native", "-fopenmp", "-std=gnu17",   "-shared", "-fPIC",
-                    include, "candidate.c",   "-o",       "candidate.so", "-lm",     NULL};
+    // -g1: which line an instruction is of, for the diagnosis.
+    char *ours[] = {"-O3",         "-g1", "-march=native", "-fopenmp", "-std=gnu17", "-shared", "-fPIC", include,
+                    "candidate.c", "-o",  "candidate.so",  "-lm",      NULL};
     char **argv = command(words, ours);
     kg_error why = {0};
     int failed = kg_build_compile(j, argv, "candidate.so", out, &why);

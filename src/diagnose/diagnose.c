@@ -65,17 +65,21 @@ typedef struct {
     double rank;
     size_t order;
     bool authoring;
+    bool enough;   // by itself it explains a miss: such a cause usually does, and most of the time goes there
     double share;  // NAN: not modelled
 } finding;
 
 static char *evidence_of(const kg_rule *r, const kg_places *p, const kg_syntax *s, const kg_facts *facts) {
     char *said = r->evidence ? kg_rule_text(r->evidence, p ? &p->first : NULL, s, facts) : NULL;
-    if (!p || p->n < 2) return said;
     kg_text t = {0};
-    kg_text_add(&t, "%s%slines", said ? said : "", said ? "; " : "");
-    for (size_t i = 0; i < p->n; i++) kg_text_add(&t, "%s %u", i ? "," : "", p->lines[i]);
+    kg_text_add(&t, "%s", said ? said : "");
+    if (p && p->n > 1) kg_text_add(&t, "%slines", said ? "; " : "");
+    for (size_t i = 0; p && p->n > 1 && i < p->n; i++) kg_text_add(&t, "%s %u", i ? "," : "", p->lines[i]);
+    if (p && !isnan(p->share)) kg_text_add(&t, "%s%.0f %% of samples there", t.len ? "; " : "", 100 * p->share);
     free(said);
-    return t.data;
+    if (t.len) return t.data;
+    kg_text_free(&t);
+    return NULL;
 }
 
 static void set_text(json_t *o, const char *key, char *text) {
@@ -83,21 +87,31 @@ static void set_text(json_t *o, const char *key, char *text) {
     free(text);
 }
 
+// What a finding's weight rests on.
+static const char *basis_of(const kg_places *p, bool modelled) {
+    if (modelled) return "modelled";
+    if (!p) return "counted";
+    return isnan(p->share) ? "text" : "sampled";
+}
+
 static finding make(const kg_rule *r, const kg_places *p, const kg_syntax *s, const kg_facts *facts) {
     const double share = r->explains ? kg_facts_get(facts, r->explains) : NAN;
-    const bool known = isfinite(share), about_source = p != NULL;
+    const bool known = isfinite(share);
     json_t *o = json_object();
     json_object_set_new(o, "rule", json_string(r->id));
-    json_object_set_new(o, "line", about_source ? json_integer(p->lines[0]) : json_null());
+    json_object_set_new(o, "line", p ? json_integer(p->lines[0]) : json_null());
     set_text(o, "message", kg_rule_text(r->message, p ? &p->first : NULL, s, facts));
     set_text(o, "evidence", evidence_of(r, p, s, facts));
     set_text(o, "change", kg_rule_text(r->change, p ? &p->first : NULL, s, facts));
     json_object_set_new(o, "cause", json_string(causes[r->cause]));
     json_object_set_new(o, "explains", known ? json_real(share) : json_null());
-    json_object_set_new(o, "basis", json_string(known ? "modelled" : about_source ? "text" : "counted"));
-    const double weight = r->cause == KG_CAUSE_HAZARD ? 0 : known ? share : r->weight;
-    return (finding){
-        .json = o, .rank = weight, .authoring = r->cause == KG_CAUSE_AUTHORING, .share = known ? share : NAN};
+    json_object_set_new(o, "basis", json_string(basis_of(p, known)));
+    const double spent = p && !isnan(p->share) ? p->share : 1, weight = known ? share : r->weight * spent;
+    return (finding){.json = o,
+                     .rank = r->cause == KG_CAUSE_HAZARD ? 0 : weight,
+                     .authoring = r->cause == KG_CAUSE_AUTHORING,
+                     .enough = !known && r->weight >= EXPLAINS && spent >= EXPLAINS,
+                     .share = known ? share : NAN};
 }
 
 static int by_rank(const void *a, const void *b) {
@@ -121,7 +135,7 @@ static void ask(kg_diagnoser *d, size_t table, const kg_subject *s, const kg_syn
         if (r->path[0]) {
             if (!syntax->tree) continue;
             const kg_rule_queries *q = queries_of(d, table, i, syntax);
-            if (!q || !kg_rule_find(r, q, syntax, &places)) continue;
+            if (!q || !kg_rule_find(r, q, syntax, s->profile, &places)) continue;
         }
         found->items = kg_realloc(found->items, (found->n + 1) * sizeof *found->items);
         found->items[found->n] = make(r, r->path[0] ? &places : NULL, syntax, s->facts);
@@ -137,7 +151,7 @@ static bool explains(const findings *found) {
     for (size_t i = 0; i < found->n; i++) {
         const finding *f = &found->items[i];
         if (!f->authoring) continue;
-        if (isnan(f->share) && f->rank >= EXPLAINS) return true;
+        if (f->enough) return true;
         together += isnan(f->share) ? 0 : f->share;
     }
     return together >= EXPLAINS;

@@ -31,12 +31,28 @@ void kg_facts_prefer_sass(kg_facts *f);
 // The same of every kernel that a Python candidate's compiler left in its scratch folder.
 void kg_facts_from_scratch(kg_facts *f, const char *folder);
 
+// Where the time of calls went, by lines of the source: for each sample those it was at, called from or inlined into.
+#define KG_CHAIN 8
+typedef struct {
+    uint32_t n, lines[KG_CHAIN];
+} kg_sample;
+typedef struct {
+    size_t n;
+    kg_sample samples[];
+} kg_profile;
+// Of a C candidate: samples as its runner left them in the folder (runner/loader/sampling.h), and the listing of its
+// machine code (kg_list_code), whose source is called `file`. Adds to facts. Owned by the caller: kg_profile_free.
+// NULL: too few, or not of that file.
+kg_profile *kg_profile_from_scratch(const char *folder, const char *code, const char *file, kg_facts *f);
+void kg_profile_free(kg_profile *p);
+
 typedef struct {
     kg_language language;
     const char *source;
     size_t len;
     const kg_facts *facts;
-    const char *only;  // the one rule to ask, by its id; NULL: all
+    const kg_profile *profile;  // NULL: not known
+    const char *only;           // the one rule to ask, by its id; NULL: all
 } kg_subject;
 
 // Holds the compiled queries of the languages seen so far. One thread at a time.
@@ -44,8 +60,9 @@ typedef struct kg_diagnoser kg_diagnoser;
 kg_diagnoser *kg_diagnoser_open(void);
 void kg_diagnoser_close(kg_diagnoser *d);
 // Findings as the record has them, what explains most time first: [{"rule","line","message","evidence","change",
-// "cause","explains","basis"}]. *explained: they explain why it misses a screen, by how it is written. Never fails: a
-// source that cannot be parsed has no findings. Owned by the caller.
+// "cause","explains","basis"}]. What lies where a profile says that no time goes is none. *explained: they explain why
+// it misses a screen, by how it is written. Never fails: a source that cannot be parsed has no findings. Owned by the
+// caller.
 json_t *kg_diagnose(kg_diagnoser *d, const kg_subject *s, bool *explained);
 
 // ---- repairs --------------------------------------------------------------------------------------------------------

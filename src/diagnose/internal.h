@@ -42,6 +42,7 @@ typedef struct {
     const char *path[KG_PATH];
     kg_inner has[KG_SIDES], lacks[KG_SIDES];
     size_t at_most;  // of a path's places, more are no fault; 0: any number is
+    double hot;      // only where a profile says that at least this share of the time goes; 0: without a profile too
     kg_condition when[KG_WHEN];
     const char *explains;  // a fact: the share of its time that goes when the change is made; NULL: not modelled
     double weight;         // without one: how much such a cause usually explains, 0 to 1
@@ -108,14 +109,29 @@ typedef struct {
 int kg_rule_compile(const kg_rule *r, kg_grammar g, kg_rule_queries *out, kg_error *err);
 void kg_rule_queries_free(kg_rule_queries *q);
 
+// samples, code: NUL-terminated texts.
+kg_profile *kg_profile_read(const char *samples, const char *code, const char *file, kg_facts *f);
+typedef struct {
+    uint32_t from, to;  // both included
+} kg_lines;
+// The share of samples with a line in any of these.
+double kg_profile_share(const kg_profile *p, const kg_lines *where, size_t n);
+
+// A regular file's bytes in an open folder, NUL-terminated; owned by the caller. NULL: something else, or too large.
+char *kg_read_plain(int folder, const char *name, size_t *size);
+
 #define KG_PLACES 6
 typedef struct {
     uint32_t lines[KG_PLACES];  // from 1, ascending, distinct
     size_t n;
-    kg_captures first;  // of the first place
+    kg_captures first;           // of the first place
+    kg_lines around[KG_PLACES];  // the loops they are in, as far as a profile says that time goes there
+    size_t n_around;
+    double share;  // of the time, in all of these; NAN: without a profile
 } kg_places;
-// Where a rule's path matches; false: nowhere.
-bool kg_rule_find(const kg_rule *r, const kg_rule_queries *q, const kg_syntax *s, kg_places *out);
+// Where a rule's path matches and, by the profile, time goes; false: nowhere. profile: may be NULL.
+bool kg_rule_find(const kg_rule *r, const kg_rule_queries *q, const kg_syntax *s, const kg_profile *profile,
+                  kg_places *out);
 
 bool kg_conditions_hold(const kg_condition *when, const kg_facts *facts);
 // A rule's text with "$name" and "{fact}" filled in; owned by the caller.

@@ -1,4 +1,5 @@
 // Where a rule's path matches in a source.
+#include <math.h>
 #include <string.h>
 
 #include "diagnose/internal.h"
@@ -29,6 +30,7 @@ typedef struct {
     const kg_rule *rule;
     const kg_rule_queries *queries;
     const kg_syntax *syntax;
+    const kg_profile *profile;
     TSNode inside[KG_PATH + 1];  // 0: the file, k: what step k - 1 captured
     int step;
     kg_places *out;
@@ -65,6 +67,41 @@ static void add_place(kg_places *p, uint32_t line, const kg_captures *c) {
     p->n++;
 }
 
+// Where time goes less than this, nothing that is written costs any.
+#define COLD 0.05
+
+static bool is_loop(TSNode n) {
+    const char *type = ts_node_type(n);
+    return !strcmp(type, "for_statement") || !strcmp(type, "while_statement") || !strcmp(type, "do_statement");
+}
+
+// The lines of the loop around a place or, outside of all loops, of its function.
+static kg_lines around(TSNode at) {
+    TSNode n = at;
+    while (!is_loop(n) && strcmp(ts_node_type(n), "function_definition") != 0) {
+        const TSNode parent = ts_node_parent(n);
+        if (ts_node_is_null(parent)) break;
+        n = parent;
+    }
+    return (kg_lines){ts_node_start_point(n).row + 1, ts_node_end_point(n).row + 1};
+}
+
+// A place where all holds; it counts unless no time goes there.
+static void found(search *x, TSNode at, const kg_captures *c) {
+    if (x->profile) {
+        const kg_lines lines = around(at);
+        if (kg_profile_share(x->profile, &lines, 1) < COLD) return;
+        if (x->out->n_around < KG_PLACES) x->out->around[x->out->n_around++] = lines;
+    }
+    add_place(x->out, ts_node_start_point(at).row + 1, c);
+}
+
+// Whether enough of the time goes to the places found.
+static bool hot_enough(const kg_rule *r, const kg_profile *profile, kg_places *p) {
+    p->share = profile ? kg_profile_share(profile, p->around, p->n_around) : NAN;
+    return r->hot == 0 || p->share >= r->hot;
+}
+
 static bool walk(void *ctx, kg_captures *c) {
     search *x = ctx;
     const TSNode *in = kg_captured(c, "in"), *at = kg_captured(c, "at");
@@ -73,18 +110,19 @@ static bool walk(void *ctx, kg_captures *c) {
     x->inside[++x->step] = *in;
     if (x->step < KG_PATH && x->queries->path[x->step])
         kg_query_each(x->queries->path[x->step], x->syntax, *in, c, walk, x);
-    else if (sides_hold(x, c)) add_place(x->out, ts_node_start_point(at ? *at : *in).row + 1, c);
+    else if (sides_hold(x, c)) found(x, at ? *at : *in, c);
     x->step--;
     return x->out->n < KG_PLACES;
 }
 
-bool kg_rule_find(const kg_rule *r, const kg_rule_queries *q, const kg_syntax *s, kg_places *out) {
-    search x = {.rule = r, .queries = q, .syntax = s, .out = out};
+bool kg_rule_find(const kg_rule *r, const kg_rule_queries *q, const kg_syntax *s, const kg_profile *profile,
+                  kg_places *out) {
+    search x = {.rule = r, .queries = q, .syntax = s, .profile = profile, .out = out};
     kg_captures c = {.n = 0};
-    out->n = 0;
+    out->n = out->n_around = 0;
     x.inside[0] = ts_tree_root_node(s->tree);
     kg_query_each(q->path[0], s, x.inside[0], &c, walk, &x);
     // A query that had no time may have overlooked what the rule must not find.
     if (kg_syntax_expired(s)) return false;
-    return out->n > 0 && (!r->at_most || out->n <= r->at_most);
+    return out->n > 0 && (!r->at_most || out->n <= r->at_most) && hot_enough(r, profile, out);
 }

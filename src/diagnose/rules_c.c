@@ -4,14 +4,19 @@
 #define C KG_IN(KG_LANG_C)
 #define INNERMOST \
     { 1, "(for_statement)" }
+// What computes a number of many from one in the C library, with a call.
+#define FUNCTIONS "exp|log|log1p|expm1|tanh|erf|erfc|sin|cos|tan|pow|cbrt"
 
 static const kg_rule rules[] = {
     {
         .id = "c-no-threads",
         .languages = C,
         .cause = KG_CAUSE_AUTHORING,
-        .path = {"(function_definition . type: (_) declarator: (function_declarator declarator: (identifier) @kernel) "
-                 "body: (compound_statement (for_statement) @at) @in)"},
+        .path =
+            {"(function_definition . type: (_) declarator: (function_declarator declarator: (identifier) @kernel) "
+             "body: (compound_statement [(for_statement) @at (if_statement [(for_statement) @at (compound_statement "
+             "(for_statement) @at) (else_clause [(for_statement) @at (compound_statement (for_statement) @at)])])]) "
+             "@in)"},
         .lacks = {{0, "((preproc_call argument: (preproc_arg) @pragma) (#match? @pragma \"^ *omp\"))"},
                   {0, "((identifier) @threads (#match? @threads \"pthread_create|thrd_create|_Pragma\"))"}},
         .when = {SLOW},
@@ -73,7 +78,7 @@ static const kg_rule rules[] = {
                    "(assignment_expression left: (identifier) @other operator: \"+=\" right: (_) @more (#match? @more "
                    "\"[[]\") (#not-eq? @other \"$sum\"))"}},
         .when = {SLOW},
-        .weight = 0.4,
+        .weight = 0.5,
         .message = "$sum is one chain of additions: each waits for the last, and the order keeps the loop from vectors",
         .evidence = "$in in the loop over $k, and no omp simd",
         .change = "#pragma omp simd reduction(+ : $sum), or eight partial sums",
@@ -108,14 +113,53 @@ static const kg_rule rules[] = {
         .id = "c-double-function",
         .languages = C,
         .cause = KG_CAUSE_AUTHORING,
-        .path = {"(for_statement body: (_) @in)", C_CALL_AT("exp|log|log1p|expm1|tanh|erf|sin|cos|pow|sqrt")},
+        .path = {"(for_statement body: (_) @in)",
+                 "(call_expression function: (identifier) @f arguments: (_) @given (#match? @f \"^(" FUNCTIONS
+                 "|sqrt)$\") (#not-match? @given \"kg_\")) @at"},
         .has = {{0, "((primitive_type) @float (#eq? @float \"float\"))"}},
-        .lacks = {{0, "((primitive_type) @double (#eq? @double \"double\"))"}},
+        .lacks =
+            {{0,
+              "([(declaration type: (primitive_type) @double declarator: [(identifier) (pointer_declarator) "
+              "(array_declarator)]) (parameter_declaration type: (primitive_type) @double)] (#eq? @double \"double\"))"},
+             {0,
+              "((declaration type: (primitive_type) @double declarator: (init_declarator value: (_) @value)) (#eq? "
+              "@double \"double\") (#not-match? @value \"kg_get\"))"}},
         .when = {SLOW, {"bits", '<', 64}},
         .weight = 0.35,
         .message = "$f computes in double for float values",
         .evidence = "$at, and nothing else in the file is double",
         .change = "$f with an f behind its name",
+    },
+    {
+        .id = "c-library-calls",
+        .languages = C,
+        .cause = KG_CAUSE_AUTHORING,
+        .path = {C_CALL_AT("(" FUNCTIONS ")f?")},
+        .hot = 0.5,
+        .when = {SLOW, {"math_share", '>', 0.4}},
+        .weight = 0.7,
+        .message = "$f of the C library is called for every element, and a loop with calls is no loop over vectors",
+        .evidence = "$at; the library has {math_share} of its work's samples",
+        .change = "a polynomial written out in the loop, as examples/c/softmax_fast.c has it for exp",
+    },
+    {
+        .id = "c-scalar-loop",
+        .languages = C,
+        .cause = KG_CAUSE_AUTHORING,
+        .path = {"(for_statement body: (_) @in) @at"},
+        // Those have a cause of their own.
+        .lacks = {INNERMOST,
+                  {1, "((identifier) @access (#match? @access \"^kg_(get|put)\"))"},
+                  {1, "(assignment_expression left: (identifier) operator: \"+=\")"}},
+        .hot = 0.5,
+        .when = {SLOW, {"scalar_share", '>', 0.15}, {"vector_share", '<', 0.03}, {"math_share", '<', 0.4}},
+        .weight = 0.7,
+        .message = "the compiler made no vectors of the loop: it computes one number at a time",
+        .evidence =
+            "scalar float instructions have {scalar_share} of its work's samples, those on vectors {vector_share}",
+        .change =
+            "gcc -O3 -march=native -fopt-info-vec-missed says what is in the way: branches and early exits in the "
+            "body, strides, pointers that may overlap; then #pragma omp simd",
     },
     {
         .id = "c-index-division",

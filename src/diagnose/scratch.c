@@ -14,8 +14,7 @@
 #define MOST_FILES 256
 #define MOST_BYTES (16u << 20)
 
-// A regular file's bytes, NUL-terminated; owned by the caller. NULL: something else, or too large.
-static char *read_plain(int folder, const char *name, size_t *size) {
+char *kg_read_plain(int folder, const char *name, size_t *size) {
     struct stat st;
     int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) return NULL;
@@ -43,7 +42,7 @@ static void read_numbers(kg_facts *f, const char *text, size_t size) {
 static void read_one(kg_facts *f, int folder, const char *name) {
     const char *dot = strrchr(name, '.');
     size_t size = 0;
-    char *data = dot ? read_plain(folder, name, &size) : NULL;
+    char *data = dot ? kg_read_plain(folder, name, &size) : NULL;
     if (data && !strcmp(dot, ".ptx")) kg_facts_from_ptx(f, data, size);
     if (data && !strcmp(dot, ".cubin")) kg_facts_from_cubin(f, data, size);
     if (data && !strcmp(dot, ".sass")) kg_facts_from_sass(f, data, size);
@@ -60,4 +59,14 @@ void kg_facts_from_scratch(kg_facts *f, const char *folder) {
     kg_facts_prefer_sass(f);
     if (list) closedir(list);
     else if (fd >= 0) close(fd);
+}
+
+kg_profile *kg_profile_from_scratch(const char *folder, const char *code, const char *file, kg_facts *f) {
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    size_t size = 0;
+    char *samples = fd >= 0 ? kg_read_plain(fd, "samples", &size) : NULL;
+    kg_profile *p = samples ? kg_profile_read(samples, code, file, f) : NULL;
+    free(samples);
+    if (fd >= 0) close(fd);
+    return p;
 }

@@ -9,8 +9,9 @@
 #include "judge/trial.h"
 #include "judge/verdict.h"
 
-// A call that takes longer is not made once more to see what it launches.
-#define LONG_CALL_S 2.0
+// A call that takes longer is not made once more to see what it does.
+#define LONG_CALL_S   2.0
+#define DISASSEMBLY_S 1.5
 
 static const kg_case_times *deciding(const kg_trial *t, const char *name) {
     for (size_t i = 0; name && i < t->n_times; i++)
@@ -60,24 +61,44 @@ static void facts_of_verdict(const kg_trial *t, const kg_verdict *v, kg_facts *f
     if (ct) facts_of_size(t, ct, f);
 }
 
-// One call more at the deciding size, on values of its own. A candidate that fails it goes without.
-static void observe(kg_trial *t, const kg_case_times *ct, kg_facts *f) {
+// Calls more at the deciding size, on values of their own. The folder that the runner left, owned by the caller; NULL:
+// a candidate that takes too long for it, or fails it, goes without.
+static char *observe(kg_trial *t, const kg_case_times *ct) {
+    if (!ct || ct->time.mid >= LONG_CALL_S || !kg_session_alive(t->session)) return NULL;
     char *folder = kg_format("%s/observed", kg_session_scratch(t->session));
     uint64_t seeds[8];
     int slots = 1, n = 0;
     kg_error err = {0};
-    if (kg_session_case(t->session, ct->c, &slots, kg_trial_limit(t, ct->c), &err) == 0 &&
-        kg_trial_call_case(t, t->session, ct->c, 0, 0, seeds, &n, &err) == 0 &&
-        kg_session_observe(t->session, folder, &err) == 0)
-        kg_facts_from_scratch(f, folder);
+    const bool observed = kg_session_case(t->session, ct->c, &slots, kg_trial_limit(t, ct->c), &err) == 0 &&
+                          kg_trial_call_case(t, t->session, ct->c, 0, 0, seeds, &n, &err) == 0 &&
+                          kg_session_observe(t->session, folder, &err) == 0;
     kg_error_clear(&err);
+    if (observed) return folder;
     free(folder);
+    return NULL;
+}
+
+// What a Triton or TileLang kernel was compiled to.
+static void facts_of_kernels(kg_trial *t, const kg_case_times *ct, kg_facts *f) {
+    char *folder = observe(t, ct);
+    if (folder) kg_facts_from_scratch(f, folder);
+    free(folder);
+}
+
+// Where a C candidate's time goes; NULL: not known.
+static kg_profile *profile_of(kg_trial *t, const kg_case_times *ct, kg_facts *f) {
+    char *folder = observe(t, ct), *code = NULL;
+    kg_profile *p = NULL;
+    if (folder && kg_list_code(t->artifact.artifact, kg_session_scratch(t->session), DISASSEMBLY_S, &code) == 0)
+        p = kg_profile_from_scratch(folder, code, "candidate.c", f);
+    free(code);
+    free(folder);
+    return p;
 }
 
 // nvcc compiles every template for every dtype. What only some of a dozen kernels have says nothing of the one that
 // ran, so that only a file of few is read.
-#define FEW_KERNELS   3
-#define DISASSEMBLY_S 1.5
+#define FEW_KERNELS 3
 static void facts_of_cubin(const kg_trial *t, const void *cubin, size_t size, bool few, kg_facts *f) {
     char *sass = NULL;
     kg_facts_from_cubin(f, cubin, size);
@@ -101,25 +122,31 @@ static void facts_of_build(const kg_trial *t, kg_facts *f) {
 
 static void facts_of_machine(kg_trial *t, const kg_verdict *v, kg_facts *f) {
     const kg_artifact *a = &t->artifact;
-    const kg_case_times *ct = deciding(t, v->worst_case);
     if (a->ptx) facts_of_build(t, f);
     if (t->cand->language == KG_LANG_PTX) kg_facts_from_ptx(f, t->cand->source, t->cand->source_len);
     if (t->cand->language == KG_LANG_CUBIN) facts_of_cubin(t, t->cand->source, t->cand->source_len, true, f);
     const bool compiles = t->cand->language == KG_LANG_TRITON || t->cand->language == KG_LANG_TILELANG;
-    if (compiles && ct && ct->time.mid < LONG_CALL_S && kg_session_alive(t->session)) observe(t, ct, f);
+    if (compiles) facts_of_kernels(t, deciding(t, v->worst_case), f);
 }
 
 void kg_trial_diagnose(kg_trial *t) {
     if (!t->task || t->broken || !t->cand->source) return;
     const kg_step before = kg_steps_to(&t->steps, KG_STEP_DIAGNOSIS);
     const kg_verdict v = kg_verdict_of(t);
+    const bool slow = strcmp(v.verdict, "slow") == 0 && t->session;
     kg_facts f = {0};
+    kg_profile *profile = NULL;
     facts_of_verdict(t, &v, &f);
-    if (strcmp(v.verdict, "slow") == 0 && t->session) facts_of_machine(t, &v, &f);
+    if (slow) facts_of_machine(t, &v, &f);
+    if (slow && t->cand->language == KG_LANG_C) profile = profile_of(t, deciding(t, v.worst_case), &f);
     if (!t->judge->diagnoser) t->judge->diagnoser = kg_diagnoser_open();
-    const kg_subject s = {
-        .language = t->cand->language, .source = t->cand->source, .len = t->cand->source_len, .facts = &f};
+    const kg_subject s = {.language = t->cand->language,
+                          .source = t->cand->source,
+                          .len = t->cand->source_len,
+                          .facts = &f,
+                          .profile = profile};
     t->findings = kg_diagnose(t->judge->diagnoser, &s, &t->explained);
+    kg_profile_free(profile);
     kg_facts_free(&f);
     kg_steps_to(&t->steps, before);
 }

@@ -217,7 +217,10 @@ static char *why_slow(const json_t *r) {
     const json_t *c = kg_worst_case(r);
     const char *name = kg_field_text(c, "case"), *baseline = kg_field_text(c, "baseline"),
                *bound = kg_field_text(c, "bound");
-    if (message) kg_text_add(&t, "%s; ", message);
+    // What does not explain the gap by itself is not said as if it did.
+    const char *class_name = kg_field_text(r, "class");
+    if (message)
+        kg_text_add(&t, "%s%s; ", class_name && !strcmp(class_name, "structural-residual") ? "in part: " : "", message);
     kg_text_add(&t, "worst %s:", name ? name : "case");
     add_number(&t, " ", kg_show_time(kg_field_number(c, "time_us")), "");
     if (baseline && !isnan(kg_field_number(c, "baseline_us"))) {

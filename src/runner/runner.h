@@ -88,8 +88,8 @@ typedef struct kg_loader {
     int (*collect)(void *self, int slot,
                    kg_error *err);  // copies results the callable allocated into outs; NULL: none needed
     void (*unload)(void *self);
-    // A call like the others, of which the kernels that it launches are written into `folder` (kgate_observe.py); NULL:
-    // the judge has the machine code already.
+    // Calls like the others, of which something is written into `folder`: the kernels that are launched
+    // (kgate_observe.py), where the time goes (loader/sampling.h). NULL: the judge knows already what there is to know.
     int (*observe)(void *self, int slot, const char *folder, kg_error *err);
 } kg_loader;
 extern const kg_loader kg_c_loader, kg_cuda_loader, kg_baseline_loader;

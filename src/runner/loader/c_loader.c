@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "kgate/kernel.h"
+#include "runner/loader/sampling.h"
 #include "runner/runner.h"
 
 typedef struct {
@@ -36,6 +37,22 @@ static int c_call(void *self, int slot, kg_error *err) {
     return kg_native_call(c->args, slot, c->entry, err);
 }
 
+typedef struct {
+    c_candidate *c;
+    int slot;
+} slot_call;
+
+static int call_slot(void *ctx, kg_error *err) {
+    const slot_call *s = ctx;
+    return c_call(s->c, s->slot, err);
+}
+
+static int c_observe(void *self, int slot, const char *folder, kg_error *err) {
+    c_candidate *c = self;
+    slot_call s = {c, slot};
+    return kg_sample_calls(call_slot, &s, *(void **)&c->entry, folder, err);
+}
+
 // The library stays: threads of its OpenMP runtime may still be in that runtime's code.
 static void c_unload(void *self) {
     c_candidate *c = self;
@@ -44,4 +61,4 @@ static void c_unload(void *self) {
 }
 
 const kg_loader kg_c_loader = {
-    .language = "c", .load = c_load, .prepare = c_prepare, .call = c_call, .unload = c_unload};
+    .language = "c", .load = c_load, .prepare = c_prepare, .call = c_call, .unload = c_unload, .observe = c_observe};
