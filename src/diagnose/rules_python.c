@@ -42,8 +42,9 @@ static const kg_rule rules[] = {
              "\"^(torch|F|torch[.](nn[.]functional|linalg|special))$\") (#match? @f "
              "\"^(matmul|mm|bmm|mv|addmm|baddbmm|einsum|linear|conv[123]d|softmax|log_softmax|(layer|rms|group|batch|"
              "instance)_norm|cross_entropy|nll_loss|scaled_dot_product_attention|logsumexp|argmax|argmin|sort|"
-             "topk|qr|svd|inv|solve|cholesky|eigvals|eigvalsh|eigh|lu_factor|lstsq|fftn?|embedding|gelu|silu|"
-             "avg_pool2d|max_pool2d|adaptive_avg_pool2d)$\")) @at) ((binary_operator operator: \"@\") @at)"},
+             "topk|qr|svd|svdvals|pinv|inv|solve|solve_triangular|cholesky|cholesky_solve|eig|eigvals|eigvalsh|eigh|lu|"
+             "lu_factor|lu_solve|ldl_factor|det|slogdet|lstsq|fftn?|embedding|index_select|gelu|silu|conv_transpose[123]d|"
+             "(adaptive_)?(avg|max)_pool[123]d|interpolate|grid_sample)$\")) @at) ((binary_operator operator: \"@\") @at)"},
         .has = {{0, ANY_KERNEL}},
         .message = "a library call does part of the work, and its speed is counted as this kernel's",
         .evidence = "$at in $host",
@@ -133,7 +134,8 @@ static const kg_rule rules[] = {
                  "\"^[(][A-Za-z_0-9.]+[.](shape[[]-?[0-9][]]|size[(]-?[0-9][)])[)]$\")) @at",
                  "(subscript value: (_) @what subscript: (identifier) @index (#eq? @index \"$i\") (#not-match? @what "
                  "\"shape|stride|size|dims|[]]$\")) @in"},
-        .lacks = {{2, LAUNCH}},
+        // A loop of a kernel's own is no loop in Python.
+        .lacks = {{2, LAUNCH}, {1, "((attribute object: (identifier) @tl) (#eq? @tl \"tl\"))"}},
         .when = {SLOW},
         .weight = 0.8,
         .message = "a loop in Python goes through $what slice by slice, and each turn launches its own kernels",
