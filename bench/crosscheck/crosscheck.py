@@ -22,6 +22,7 @@ import argparse
 import json
 import math
 import os
+import queue
 import re
 import subprocess
 import sys
@@ -108,15 +109,19 @@ def write_candidates(folder, tasks):
 
 def judge(options, what, tasks, seed, tally):
     """Judges the tasks' candidates, by -j processes of kgate; tally(task) takes what is found."""
-    size = len(tasks) if options.jobs == 1 else 4  # few a process, so that all end together
-    parts = [tasks[i:i + size] for i in range(0, len(tasks), size)]
-    parts.reverse()
+    each = -(-len(tasks) // options.jobs)
+    size = each if options.jobs == 1 else min(4, each)  # few a process, so that all begin and end together
+    parts = queue.SimpleQueue()
+    for i in range(0, len(tasks), size):
+        parts.put(tasks[i:i + size])
     failed, seen = [], []
 
     def work():
-        while parts and time.monotonic() < options.until:
+        while time.monotonic() < options.until:
             try:
-                judge_part(options, what, parts.pop(), seed, tally, lambda t: told(t, seen))
+                judge_part(options, what, parts.get_nowait(), seed, tally, lambda t: told(t, seen))
+            except queue.Empty:
+                return
             except Unable as e:
                 failed.append(e)
 
@@ -140,23 +145,24 @@ def judge_part(options, what, tasks, seed, tally, tell):
     if options.scope:
         command += ["--scope", options.scope]
     by_path = {t.path: t for t in tasks}
-    run = subprocess.Popen(command + list(by_path), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    late = threading.Timer(max(0, options.until - time.monotonic()), run.kill)
-    if options.until < math.inf:
-        late.start()
     seen = 0
-    for line in run.stdout:
-        record = json.loads(line)
-        task = by_path[record["candidate"]["path"]]
-        seen += 1
-        take(task, tally(task), record)
-        if options.records:
-            with open(options.records, "a", encoding="utf-8") as f:
-                f.write(line)
-        tell(task)
-    said = run.stderr.read().strip()
-    late.cancel()
-    run.wait()
+    with subprocess.Popen(command + list(by_path), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
+        late = threading.Timer(max(0, options.until - time.monotonic()), run.kill)
+        if options.until < math.inf:
+            late.start()
+        for line in run.stdout:
+            if not line.endswith("\n"):
+                break  # the time was up while kgate wrote it
+            record = json.loads(line)
+            task = by_path[record["candidate"]["path"]]
+            seen += 1
+            take(task, tally(task), record)
+            if options.records:
+                with open(options.records, "a", encoding="utf-8") as f:
+                    f.write(line)
+            tell(task)
+        said = run.stderr.read().strip()
+        late.cancel()
     for path, why in re.findall(r"^kgate: (\S+): (no case was checked: .*|.* leaves no case of .*)$", said, re.M):
         if path in by_path:
             seen += 1
@@ -304,7 +310,7 @@ def report(options, tasks, without, known, to):
 
 
 # ---- the command ------------------------------------------------------------------------------------
-def arguments():
+def arguments(words=None):
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("tasks", nargs="*", metavar="TASK", help="these only (default: all)")
     p.add_argument("--kgate", default=os.path.join(ROOT, "build", "kgate"), help="the program (build/kgate)")
@@ -322,7 +328,7 @@ def arguments():
     p.add_argument("--known", default=os.path.join(HERE, "known.txt"), metavar="FILE",
                    help="differences that were looked into (known.txt beside this program)")
     p.add_argument("-o", "--output", metavar="FILE", help="write the table there")
-    return p.parse_args()
+    return p.parse_args(words)
 
 
 def find_torch(named):
