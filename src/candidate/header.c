@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/lines.h"
 #include "candidate/internal.h"
 
 enum { HEADER_LINES = 100 };
@@ -61,9 +62,6 @@ void kg_header_read(const char *text, size_t n, kg_candidate *c) {
     static const char mark[] = {'\xef', '\xbb', '\xbf'};  // UTF-8's byte order mark, which editors and Python skip
     const char *end = text + n;
     if (n >= sizeof mark && !memcmp(text, mark, sizeof mark)) text += sizeof mark;
-    for (int i = 0; i < HEADER_LINES && text < end; i++) {
-        const char *nl = memchr(text, '\n', (size_t)(end - text)), *stop = nl ? nl : end;
-        read_line(text, (size_t)(stop - text), c);
-        text = nl ? nl + 1 : end;
-    }
+    kg_line line;
+    for (int i = 0; i < HEADER_LINES && kg_next_line(&text, end, &line); i++) read_line(line.p, line.n, c);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/lines.h"
 #include "candidate/internal.h"
 
 static const struct {
@@ -48,29 +49,21 @@ kg_language kg_language_by_extension(const char *path) {
 
 bool kg_path_is_list(const char *path) { return !strcasecmp(extension_of(path), ".jsonl"); }
 
-typedef struct {
-    const char *p;
-    size_t n;
-} line;
-
-static bool next_line(const char **at, const char *end, line *l) {
-    if (*at >= end) return false;
-    const char *nl = memchr(*at, '\n', (size_t)(end - *at));
-    l->p = *at;
-    l->n = (size_t)((nl ? nl : end) - *at);
-    *at = nl ? nl + 1 : end;
+// Without the blanks it begins with.
+static bool next_line(const char **at, const char *end, kg_line *l) {
+    if (!kg_next_line(at, end, l)) return false;
     while (l->n && isspace((unsigned char)*l->p)) l->p++, l->n--;
     return true;
 }
 
-static bool starts(line l, const char *prefix) {
+static bool starts(kg_line l, const char *prefix) {
     size_t n = strlen(prefix);
     return l.n >= n && !memcmp(l.p, prefix, n);
 }
 
 static bool is_word(int c) { return isalnum(c) || c == '_'; }
 
-static bool has_word(line l, const char *word) {
+static bool has_word(kg_line l, const char *word) {
     size_t n = strlen(word);
     for (const char *p = l.p; (p = memmem(p, l.n - (size_t)(p - l.p), word, n)); p++) {
         bool left = p == l.p || !is_word((unsigned char)p[-1]);
@@ -80,13 +73,13 @@ static bool has_word(line l, const char *word) {
     return false;
 }
 
-static bool is_import(line l) {
+static bool is_import(kg_line l) {
     return (starts(l, "import ") && !memchr(l.p, ';', l.n)) || (starts(l, "from ") && has_word(l, "import"));
 }
 
 static kg_language sniff_python(const char *source, size_t n) {
     kg_language found = KG_LANG_PYTHON;
-    line l;
+    kg_line l;
     for (const char *at = source; next_line(&at, source + n, &l);) {
         if (starts(l, "@triton.") || (is_import(l) && has_word(l, "triton"))) return KG_LANG_TRITON;
         if (is_import(l) && has_word(l, "tilelang")) found = KG_LANG_TILELANG;
@@ -97,7 +90,7 @@ static kg_language sniff_python(const char *source, size_t n) {
 // The strongest word wins: a CUDA file includes headers as a C file does.
 static kg_language sniff_c_family(const char *source, size_t n) {
     bool version = false, target = false;
-    line l;
+    kg_line l;
     for (const char *at = source; next_line(&at, source + n, &l);) {
         if (has_word(l, "__global__") || (starts(l, "#include") && memmem(l.p, l.n, "cuda", 4))) return KG_LANG_CUDA;
         if (has_word(l, "__kernel")) return KG_LANG_OPENCL;
@@ -112,7 +105,7 @@ kg_language kg_language_sniff(const char *source, size_t n, kg_language hint) {
     if (hint == KG_LANG_PYTHON) return sniff_python(source, n);
     if (hint != KG_LANG_UNKNOWN) return hint;
     if (n >= 4 && !memcmp(source, "\177ELF", 4)) return KG_LANG_CUBIN;
-    line l;
+    kg_line l;
     for (const char *at = source; next_line(&at, source + n, &l);) {
         if (is_import(l) || starts(l, "@triton.") || (starts(l, "def ") && memchr(l.p, ':', l.n)))
             return sniff_python(source, n);

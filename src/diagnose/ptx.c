@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/lines.h"
 #include "diagnose/internal.h"
 
 typedef struct {
@@ -80,13 +81,8 @@ static void count_line(counts *c, const char *s, const char *end) {
 
 void kg_facts_from_ptx(kg_facts *f, const char *text, size_t size) {
     counts c = {0};
-    const char *end = text + size;
-    for (const char *line = text; line < end;) {
-        const char *stop = memchr(line, '\n', (size_t)(end - line));
-        if (!stop) stop = end;
-        count_line(&c, line, stop);
-        line = stop + 1;
-    }
+    kg_line line;
+    for (const char *at = text; kg_next_line(&at, text + size, &line);) count_line(&c, line.p, line.p + line.n);
     if (!c.kernels) return;
     kg_facts_add(f, "kernels", c.kernels);
     kg_facts_add(f, "loads", c.loads);

@@ -2,6 +2,7 @@
 // it, so where both are known this one counts. Counts are of the text, not of what ran.
 #include <string.h>
 
+#include "base/lines.h"
 #include "diagnose/internal.h"
 
 typedef struct {
@@ -70,13 +71,8 @@ static void read_line(counts *c, const char *s, const char *end) {
 
 void kg_facts_from_sass(kg_facts *f, const char *text, size_t size) {
     counts c = {0};
-    const char *end = text + size;
-    for (const char *line = text; line < end;) {
-        const char *stop = memchr(line, '\n', (size_t)(end - line));
-        if (!stop) stop = end;
-        read_line(&c, line, stop);
-        line = stop + 1;
-    }
+    kg_line line;
+    for (const char *at = text; kg_next_line(&at, text + size, &line);) read_line(&c, line.p, line.p + line.n);
     if (!c.instructions) return;
     const struct {
         const char *name;
