@@ -211,6 +211,7 @@ static int fix_all(command *x, kg_error *err) {
     const kg_judges_options o = kg_judging_options(x->o, store, on_judging, NULL);
     if (!rc && x->o->language) kg_candidates_set_language(s, kg_language_parse(x->o->language));
     if (!rc) rc = kg_judges_open(&o, &x->f.judges, err);
+    x->f.repairer = kg_repairer_open();
     kg_judging_listen(true);
     while (!rc && !kg_interrupted() && kg_candidates_next(s, &c)) {
         fix_one(x, &c);
@@ -218,6 +219,7 @@ static int fix_all(command *x, kg_error *err) {
     }
     kg_judging_listen(false);
     if (kg_interrupted()) x->code = 128 + kg_interrupted_by;
+    kg_repairer_close(x->f.repairer);
     kg_judges_close(x->f.judges);
     kg_store_close(store);
     kg_candidates_close(s);

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "diagnose/diagnose.h"
 #include "judge/scratch.h"
 
 // Below the launch floor two processes of one kernel differ by so much, and a size there may lose this much.
@@ -117,7 +116,8 @@ static int best_variant(fixing *x, size_t repair, char **best, char **why, kg_er
     char *refusal = NULL, *wrong = NULL;
     *best = NULL;
     for (size_t v = 0; v < r->variants && !kg_interrupted(); v++) {
-        char *no = NULL, *source = kg_repair_apply(repair, v, x->c->language, x->source, strlen(x->source), &no);
+        char *no = NULL,
+             *source = kg_repair_apply(x->f->repairer, repair, v, x->c->language, x->source, strlen(x->source), &no);
         json_t *record = NULL;
         if (!source && !refusal) refusal = no;
         else free(no);

@@ -3,9 +3,11 @@
 #define KG_CLI_FIXING_H
 
 #include "cli/cli.h"
+#include "diagnose/diagnose.h"
 
 typedef struct {
     kg_judges *judges;
+    kg_repairer *repairer;
     const char *baseline;  // of the judgements before and after
     void (*progress)(const char *what);
 } kg_fixing;

@@ -77,8 +77,14 @@ typedef struct {
     const char *what;  // "programs in groups, so that blocks stay in the L2 cache"
 } kg_repair_info;
 const kg_repair_info *kg_repair(size_t i);  // in the order they are tried; NULL past the last
+
+// Holds the compiled queries of the repairs made so far. One thread at a time.
+typedef struct kg_repairer kg_repairer;
+kg_repairer *kg_repairer_open(void);
+void kg_repairer_close(kg_repairer *r);
 // The changed source; owned by the caller. NULL: it does not fit this source, and *why says so in a line (owned).
-char *kg_repair_apply(size_t i, size_t variant, kg_language l, const char *source, size_t len, char **why);
+char *kg_repair_apply(kg_repairer *r, size_t i, size_t variant, kg_language l, const char *source, size_t len,
+                      char **why);
 // A unified diff with three lines of context; "" when nothing differs. Owned by the caller.
 char *kg_unified_diff(const char *name, const char *before, const char *after);
 

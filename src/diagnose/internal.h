@@ -64,12 +64,14 @@ const kg_rule_table *kg_rule_tables(size_t i);
 typedef enum { KG_GRAMMAR_NONE, KG_GRAMMAR_PYTHON, KG_GRAMMAR_CUDA, KG_GRAMMARS } kg_grammar;
 kg_grammar kg_grammar_of(kg_language l);
 
+typedef struct kg_queries kg_queries;
 typedef struct {
     kg_grammar grammar;
     const char *text;
     size_t len;
     TSTree *tree;
-    double *deadline;  // by kg_now(): queries find nothing after it; owned
+    double *deadline;     // by kg_now(): queries find nothing after it; owned
+    kg_queries *queries;  // for kg_matches; whoever parsed it sets them and owns them
 } kg_syntax;
 // Whether what was looked for may be there all the same: there was no time to find it.
 bool kg_syntax_expired(const kg_syntax *s);
@@ -84,6 +86,12 @@ typedef struct kg_query kg_query;
 // NULL: not a query of this grammar, and err says where it fails.
 kg_query *kg_query_compile(kg_grammar g, const char *text, kg_error *err);
 void kg_query_free(kg_query *q);
+
+// Queries that were compiled, by grammar and text. One thread at a time.
+kg_queries *kg_queries_open(void);
+void kg_queries_close(kg_queries *q);
+// Stays until another one is asked for; NULL: not a query of this grammar.
+const kg_query *kg_queries_get(kg_queries *q, kg_grammar g, const char *text);
 
 #define KG_CAPTURES 24
 // What a match captured, and those it stands in.

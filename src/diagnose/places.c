@@ -109,7 +109,7 @@ static bool collect(void *ctx, kg_captures *c) {
     return x->n < x->most;
 }
 
-// The captures' names are the query's, which is gone afterwards: they are kept as the literals that ask for them.
+// The captures' names are the query's, which may be gone afterwards: they are kept as the literals that ask for them.
 static void keep_names(kg_captures *c) {
     static const char *const known[] = {"at", "a", "b", "c", "d", "e", "f", "g"};
     for (size_t i = 0; i < c->n; i++) {
@@ -122,16 +122,13 @@ static void keep_names(kg_captures *c) {
 }
 
 size_t kg_matches(const kg_syntax *s, TSNode in, const char *query, kg_captures *out, size_t most) {
-    kg_error err = {0};
     kg_captures c = {.n = 0};
     collection x = {out, 0, most};
     const double start = kg_now();
-    kg_query *q = kg_query_compile(s->grammar, query, &err);
+    const kg_query *q = kg_queries_get(s->queries, s->grammar, query);
     kg_syntax_allow(s, kg_now() - start);
     if (q) kg_query_each(q, s, in, &c, collect, &x);
     for (size_t i = 0; i < x.n; i++) keep_names(&out[i]);
-    kg_query_free(q);
-    kg_error_clear(&err);
     return x.n;
 }
 

@@ -18,7 +18,24 @@ const kg_repair_info *kg_repair(size_t i) {
     return r ? &r->info : NULL;
 }
 
-char *kg_repair_apply(size_t i, size_t variant, kg_language l, const char *source, size_t len, char **why) {
+struct kg_repairer {
+    kg_queries *queries;
+};
+
+kg_repairer *kg_repairer_open(void) {
+    kg_repairer *r = kg_alloc(sizeof *r);
+    r->queries = kg_queries_open();
+    return r;
+}
+
+void kg_repairer_close(kg_repairer *r) {
+    if (!r) return;
+    kg_queries_close(r->queries);
+    free(r);
+}
+
+char *kg_repair_apply(kg_repairer *repairer, size_t i, size_t variant, kg_language l, const char *source, size_t len,
+                      char **why) {
     const kg_repair_rule *r = find(i);
     kg_syntax s;
     kg_edits edits = {0};
@@ -28,6 +45,7 @@ char *kg_repair_apply(size_t i, size_t variant, kg_language l, const char *sourc
         kg_not_repaired(why, "the source cannot be parsed");
         return NULL;
     }
+    s.queries = repairer->queries;
     if (ts_node_has_error(ts_tree_root_node(s.tree)) && !r->beside_errors)
         kg_not_repaired(why, "the source has parts that are no %s", kg_language_name(l));
     else if (r->make(&s, variant, &edits, why) == 0) {

@@ -11,11 +11,13 @@
 
 #include "diagnose/internal.h"
 
+static kg_repairer *repairer;  // one for all tests, as kgate fix has one for all candidates
+
 // The repaired source, or "why it was not"; owned by the caller.
 static char *repaired(const char *id, size_t variant, kg_language l, const char *source) {
     for (size_t i = 0; kg_repair(i); i++) {
         if (strcmp(kg_repair(i)->id, id) != 0) continue;
-        char *why, *made = kg_repair_apply(i, variant, l, source, strlen(source), &why);
+        char *why, *made = kg_repair_apply(repairer, i, variant, l, source, strlen(source), &why);
         return made ? made : why;
     }
     fail_msg("no repair %s", id);
@@ -1116,6 +1118,18 @@ static void the_page_lists_them(void **state) {
     free(text);
 }
 
+static int open_repairer(void **state) {
+    (void)state;
+    repairer = kg_repairer_open();
+    return 0;
+}
+
+static int close_repairer(void **state) {
+    (void)state;
+    kg_repairer_close(repairer);
+    return 0;
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(serial_loop_goes_in_blocks),
@@ -1145,5 +1159,5 @@ int main(void) {
         cmocka_unit_test(answers_name_rules),
         cmocka_unit_test(the_page_lists_them),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, open_repairer, close_repairer);
 }
