@@ -121,13 +121,17 @@ static void keep_names(kg_captures *c) {
     }
 }
 
-size_t kg_matches(const kg_syntax *s, TSNode in, const char *query, kg_captures *out, size_t most) {
+static void each_match(const kg_syntax *s, TSNode in, const char *query, kg_match_fn *each, void *ctx) {
     kg_captures c = {.n = 0};
-    collection x = {out, 0, most};
     const double start = kg_now();
     const kg_query *q = kg_queries_get(s->queries, s->grammar, query);
     kg_syntax_allow(s, kg_now() - start);
-    if (q) kg_query_each(q, s, in, &c, collect, &x);
+    if (q) kg_query_each(q, s, in, &c, each, ctx);
+}
+
+size_t kg_matches(const kg_syntax *s, TSNode in, const char *query, kg_captures *out, size_t most) {
+    collection x = {out, 0, most};
+    each_match(s, in, query, collect, &x);
     for (size_t i = 0; i < x.n; i++) keep_names(&out[i]);
     return x.n;
 }
@@ -136,6 +140,25 @@ TSNode kg_first(const kg_syntax *s, TSNode in, const char *query) {
     kg_captures c;
     const TSNode *at = kg_matches(s, in, query, &c, 1) ? kg_captured(&c, "at") : NULL;
     return at ? *at : (TSNode){0};
+}
+
+typedef struct {
+    const kg_syntax *s;
+    const char *at, *b;
+    bool found;
+} wanted;
+
+static bool stop_at_wanted(void *ctx, kg_captures *c) {
+    wanted *x = ctx;
+    x->found =
+        kg_node_says(x->s, *kg_captured(c, "at"), x->at) && (!x->b || kg_node_says(x->s, *kg_captured(c, "b"), x->b));
+    return !x->found;
+}
+
+bool kg_stands(const kg_syntax *s, TSNode in, const char *query, const char *at, const char *b) {
+    wanted x = {s, at, b, false};
+    each_match(s, in, query, stop_at_wanted, &x);
+    return x.found;
 }
 
 size_t kg_assigned(const kg_syntax *s, TSNode in, const char *name, kg_captures *out, size_t most) {

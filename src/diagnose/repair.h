@@ -92,6 +92,9 @@ char *kg_indent_of(const kg_syntax *s, TSNode n);    // blanks before it on its 
 size_t kg_matches(const kg_syntax *s, TSNode in, const char *query, kg_captures *out, size_t most);
 // The node inside `in` that first matches and is captured as @at; null when there is none.
 TSNode kg_first(const kg_syntax *s, TSNode in, const char *query);
+// Whether some match inside `in` captures the text `at` as @at, and `b` as @b where that is not NULL. A query that
+// holds names of the source is compiled for each of them; with this it is the same for all.
+bool kg_stands(const kg_syntax *s, TSNode in, const char *query, const char *at, const char *b);
 // name = value in Python: @at each value, at most `most`. Returns how many.
 size_t kg_assigned(const kg_syntax *s, TSNode in, const char *name, kg_captures *out, size_t most);
 size_t kg_uses(const kg_syntax *s, TSNode in, const char *name);  // how often an identifier stands there

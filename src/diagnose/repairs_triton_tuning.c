@@ -12,12 +12,6 @@ void kg_tuning_free(kg_tuning *x) {
     free(x->meta), free(x->kernel);
 }
 
-static bool found(const kg_syntax *s, TSNode in, char *query) {
-    const bool is = !ts_node_is_null(kg_first(s, in, query));
-    free(query);
-    return is;
-}
-
 // ---- what the kernel takes ------------------------------------------------------------------------------------------
 
 static bool read_params(kg_tuning *x) {
@@ -80,29 +74,27 @@ static size_t numbers_like(const kg_syntax *s, TSNode in, const char *value) {
 }
 
 static bool steps_by(const kg_tuning *x, const char *name) {
-    return found(
-        x->s, x->body,
-        kg_format("((call function: (_) @a arguments: (argument_list (_) (_) . (identifier) @at .)) (#match? @a "
-                  "\"range$\") (#eq? @at \"%s\"))",
-                  name));
+    return kg_stands(x->s, x->body,
+                     "((call function: (_) @a arguments: (argument_list (_) (_) . (identifier) @at .)) (#match? @a "
+                     "\"range$\"))",
+                     name, NULL);
 }
 
 static bool has_lanes_of(const kg_tuning *x, const char *name) {
-    return found(x->s, x->body,
-                 kg_format("((call function: (attribute attribute: (identifier) @a) arguments: (argument_list (_) . "
-                           "(identifier) @at .)) (#eq? @a \"arange\") (#eq? @at \"%s\"))",
-                           name));
+    return kg_stands(x->s, x->body,
+                     "((call function: (attribute attribute: (identifier) @a) arguments: (argument_list (_) . "
+                     "(identifier) @at .)) (#eq? @a \"arange\"))",
+                     name, NULL);
 }
 
 // A size q of the kernel goes with block b: tl.cdiv(q, b), or lanes of b that are compared with q (or, loosely, with
 // what is computed from it).
 static bool belong(const kg_tuning *x, const char *q, const char *b, bool loosely) {
     kg_captures compared[MOST];
-    if (found(x->s, x->body,
-              kg_format(
+    if (kg_stands(x->s, x->body,
                   "((call function: (attribute attribute: (identifier) @a) arguments: (argument_list . (identifier) "
-                  "@b . (identifier) @at .)) (#eq? @a \"cdiv\") (#eq? @b \"%s\") (#eq? @at \"%s\"))",
-                  q, b)))
+                  "@b . (identifier) @at .)) (#eq? @a \"cdiv\"))",
+                  b, q))
         return true;
     const size_t n = kg_matches(x->s, x->body, "(comparison_operator . (_) @at . (_) @a .)", compared, MOST);
     char *query =
@@ -283,12 +275,11 @@ static void mark_sizes(kg_tuning *x) {
         if (p->constant) continue;
         for (size_t k = 0; k < x->n; k++) {
             const char *b = x->blocks[k].name;
-            p->size |=
-                belong(x, p->name, b, true) ||
-                found(x->s, x->body,
-                      kg_format("((call function: (_) @a arguments: (argument_list (_) . (identifier) @b . "
-                                "(identifier) @at .)) (#match? @a \"range$\") (#eq? @b \"%s\") (#eq? @at \"%s\"))",
-                                p->name, b));
+            p->size |= belong(x, p->name, b, true) ||
+                       kg_stands(x->s, x->body,
+                                 "((call function: (_) @a arguments: (argument_list (_) . (identifier) @b . "
+                                 "(identifier) @at .)) (#match? @a \"range$\"))",
+                                 b, p->name);
         }
     }
 }
