@@ -31,6 +31,18 @@ void kg_edit_node(kg_edits *e, TSNode n, const char *fmt, ...) {
     va_end(ap);
 }
 
+void kg_edit_argument(kg_edits *e, TSNode arguments, const char *fmt, ...) {
+    uint32_t n = kg_children(arguments);
+    while (n && kg_node_is(kg_child(arguments, n - 1), "comment")) n--;
+    const size_t at = n ? ts_node_end_byte(kg_child(arguments, n - 1)) : ts_node_start_byte(arguments) + 1;
+    va_list ap;
+    va_start(ap, fmt);
+    char *text = formatted(fmt, ap);
+    va_end(ap);
+    add(e, at, at, kg_format("%s%s", n ? ", " : "", text));
+    free(text);
+}
+
 void kg_edits_free(kg_edits *e) {
     for (size_t i = 0; i < e->n; i++) free(e->items[i].text);
     free(e->items);

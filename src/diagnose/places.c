@@ -5,6 +5,7 @@
 #include "diagnose/repair.h"
 
 char *kg_node_text(const kg_syntax *s, TSNode n) {
+    if (ts_node_is_null(n)) return kg_strdup("");
     const uint32_t from = ts_node_start_byte(n), to = ts_node_end_byte(n);
     return kg_format("%.*s", (int)(to - from), s->text + from);
 }
@@ -12,6 +13,7 @@ char *kg_node_text(const kg_syntax *s, TSNode n) {
 bool kg_node_is(TSNode n, const char *type) { return !ts_node_is_null(n) && strcmp(ts_node_type(n), type) == 0; }
 
 bool kg_node_says(const kg_syntax *s, TSNode n, const char *text) {
+    if (ts_node_is_null(n)) return false;
     const uint32_t from = ts_node_start_byte(n), to = ts_node_end_byte(n);
     return strlen(text) == to - from && memcmp(s->text + from, text, to - from) == 0;
 }
@@ -24,24 +26,28 @@ bool kg_same_text(const kg_syntax *s, TSNode a, TSNode b) {
 }
 
 TSNode kg_field_of(TSNode n, const char *field) {
+    if (ts_node_is_null(n)) return n;
     return ts_node_child_by_field_name(n, field, (uint32_t)strlen(field));
 }
 
+TSNode kg_child(TSNode n, uint32_t k) { return ts_node_is_null(n) ? n : ts_node_named_child(n, k); }
+
+uint32_t kg_children(TSNode n) { return ts_node_is_null(n) ? 0 : ts_node_named_child_count(n); }
+
 TSNode kg_bare(TSNode n) {
-    while (kg_node_is(n, "parenthesized_expression")) n = ts_node_named_child(n, 0);
+    while (kg_node_is(n, "parenthesized_expression")) n = kg_child(n, 0);
     return n;
 }
 
 uint32_t kg_statements(TSNode block) {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < ts_node_named_child_count(block); i++)
-        n += !kg_node_is(ts_node_named_child(block, i), "comment");
+    for (uint32_t i = 0; i < kg_children(block); i++) n += !kg_node_is(kg_child(block, i), "comment");
     return n;
 }
 
 TSNode kg_statement(TSNode block, uint32_t k) {
-    for (uint32_t i = 0, seen = 0; i < ts_node_named_child_count(block); i++) {
-        const TSNode n = ts_node_named_child(block, i);
+    for (uint32_t i = 0, seen = 0; i < kg_children(block); i++) {
+        const TSNode n = kg_child(block, i);
         seen += !kg_node_is(n, "comment");
         if (seen > k) return n;
     }
@@ -169,6 +175,7 @@ size_t kg_assigned(const kg_syntax *s, TSNode in, const char *name, kg_captures 
 }
 
 size_t kg_uses(const kg_syntax *s, TSNode in, const char *name) {
+    if (ts_node_is_null(in)) return 0;
     TSTreeCursor c = ts_tree_cursor_new(in);
     size_t n = 0;
     for (bool on = true; on;) {
@@ -182,8 +189,8 @@ size_t kg_uses(const kg_syntax *s, TSNode in, const char *name) {
 }
 
 TSNode kg_keyword(const kg_syntax *s, TSNode arguments, const char *name) {
-    for (uint32_t i = 0; i < ts_node_named_child_count(arguments); i++) {
-        const TSNode a = ts_node_named_child(arguments, i);
+    for (uint32_t i = 0; i < kg_children(arguments); i++) {
+        const TSNode a = kg_child(arguments, i);
         if (kg_node_is(a, "keyword_argument") && kg_node_says(s, kg_field_of(a, "name"), name))
             return kg_field_of(a, "value");
     }

@@ -15,6 +15,8 @@ typedef struct {
 } kg_edits;
 void kg_edit_replace(kg_edits *e, size_t from, size_t to, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 void kg_edit_node(kg_edits *e, TSNode n, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+// One argument more, behind those there are.
+void kg_edit_argument(kg_edits *e, TSNode arguments, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void kg_edits_free(kg_edits *e);
 void kg_edits_take(kg_edits *e, kg_edits *from);  // moves them, behind its own
 // NULL: two edits overlap.
@@ -73,10 +75,14 @@ int kg_triton_autotune(const kg_syntax *s, size_t variant, kg_edits *out, char *
 int kg_tilelang_reduce(const kg_syntax *s, size_t variant, kg_edits *out, char **why);
 
 // ---- helps ----------------------------------------------------------------------------------------------------------
+// Sources lack what a repair looks for, so a null node may be given to all of these: it is of no type, says and uses
+// nothing, and has null fields and no children. tree-sitter's own functions do not take one.
 char *kg_node_text(const kg_syntax *s, TSNode n);  // owned by the caller
 bool kg_node_is(TSNode n, const char *type);
 bool kg_node_says(const kg_syntax *s, TSNode n, const char *text);
 bool kg_same_text(const kg_syntax *s, TSNode a, TSNode b);
+TSNode kg_child(TSNode n, uint32_t k);          // the k-th that has a name; null past the last
+uint32_t kg_children(TSNode n);                 // how many have a name
 TSNode kg_bare(TSNode n);                       // without parentheses around
 uint32_t kg_statements(TSNode block);           // how many stand in it, past comments
 TSNode kg_statement(TSNode block, uint32_t k);  // the k-th of them; null past the last

@@ -73,7 +73,7 @@ static bool read_index(scalar *x, TSNode declaration) {
 // i < n or i >= n, n a name.
 static bool compares(scalar *x, TSNode condition, const char *operator) {
     while (kg_node_is(condition, "condition_clause") || kg_node_is(condition, "parenthesized_expression"))
-        condition = ts_node_named_child(condition, 0);
+        condition = kg_child(condition, 0);
     const TSNode right = kg_field_of(condition, "right");
     if (!kg_node_is(condition, "binary_expression") || !kg_node_says(x->s, kg_field_of(condition, "left"), x->i) ||
         !kg_node_says(x->s, kg_field_of(condition, "operator"), operator) || !kg_node_is(right, "identifier"))
@@ -120,10 +120,10 @@ static int read_form(scalar *x) {
 
 static TSNode parameter(const scalar *x, const char *name) {
     const TSNode list = kg_field_of(kg_field_of(x->function, "declarator"), "parameters");
-    for (uint32_t k = 0; k < ts_node_named_child_count(list); k++) {
-        const TSNode p = ts_node_named_child(list, k), d = kg_field_of(p, "declarator");
+    for (uint32_t k = 0; k < kg_children(list); k++) {
+        const TSNode p = kg_child(list, k), d = kg_field_of(p, "declarator");
         if (kg_node_is(p, "parameter_declaration") && kg_node_is(d, "pointer_declarator") && kg_uses(x->s, d, name) &&
-            kg_node_is(ts_node_named_child(d, ts_node_named_child_count(d) - 1), "identifier"))
+            kg_node_is(kg_child(d, kg_children(d) - 1), "identifier"))
             return p;
     }
     return (TSNode){0};
@@ -137,8 +137,7 @@ static bool in_range(const scalar *x, TSNode n) {
 static char *at_index(const scalar *x, TSNode n) {
     if (!kg_node_is(n, "subscript_expression")) return NULL;
     const TSNode of = kg_field_of(n, "argument"), indices = kg_field_of(n, "indices");
-    if (!kg_node_is(of, "identifier") || ts_node_named_child_count(indices) != 1 ||
-        !kg_node_says(x->s, ts_node_named_child(indices, 0), x->i))
+    if (!kg_node_is(of, "identifier") || kg_children(indices) != 1 || !kg_node_says(x->s, kg_child(indices, 0), x->i))
         return NULL;
     return kg_node_text(x->s, of);
 }
@@ -189,8 +188,8 @@ static int read_arrays(scalar *x) {
 
 static size_t uses_in_range(const scalar *x, const char *name) {
     size_t n = 0;
-    for (uint32_t k = 0; k < ts_node_named_child_count(x->body); k++)
-        if (in_range(x, ts_node_named_child(x->body, k))) n += kg_uses(x->s, ts_node_named_child(x->body, k), name);
+    for (uint32_t k = 0; k < kg_children(x->body); k++)
+        if (in_range(x, kg_child(x->body, k))) n += kg_uses(x->s, kg_child(x->body, k), name);
     return in_range(x, kg_statement(x->body, 1)) || n ? n : kg_uses(x->s, x->first, name);
 }
 

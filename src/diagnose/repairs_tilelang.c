@@ -10,8 +10,8 @@ static TSNode default_of(const kg_syntax *s, TSNode in, const char *name) {
     for (TSNode f = ts_node_parent(in); !ts_node_is_null(f); f = ts_node_parent(f)) {
         if (!kg_node_is(f, "function_definition")) continue;
         const TSNode parameters = kg_field_of(f, "parameters");
-        for (uint32_t i = 0; i < ts_node_named_child_count(parameters); i++) {
-            const TSNode p = ts_node_named_child(parameters, i), value = kg_field_of(p, "value");
+        for (uint32_t i = 0; i < kg_children(parameters); i++) {
+            const TSNode p = kg_child(parameters, i), value = kg_field_of(p, "value");
             if (ts_node_is_null(kg_field_of(p, "name")) || !kg_node_says(s, kg_field_of(p, "name"), name)) continue;
             return kg_node_is(value, "integer") ? value : (TSNode){0};
         }
@@ -32,13 +32,8 @@ static int threads(const kg_syntax *s, size_t variant, kg_edits *out, char **why
         bool done = false;
         for (size_t k = 0; k < out->n && text && !ts_node_is_null(value); k++)
             done |= out->items[k].from == ts_node_start_byte(value);
-        if (!text) {
-            const uint32_t last = ts_node_named_child_count(arguments);
-            const size_t at = ts_node_end_byte(ts_node_named_child(arguments, last - 1));
-            if (last) kg_edit_replace(out, at, at, ", threads=%d", counts[variant]);
-        } else if (!ts_node_is_null(value) && !done) {
-            kg_edit_node(out, value, "%d", counts[variant]);
-        }
+        if (!text) kg_edit_argument(out, arguments, "threads=%d", counts[variant]);
+        else if (!ts_node_is_null(value) && !done) kg_edit_node(out, value, "%d", counts[variant]);
         free(text);
     }
     return out->n ? 0 : kg_not_repaired(why, "no kernel whose number of threads is said by a number");

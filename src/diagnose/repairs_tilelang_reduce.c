@@ -26,8 +26,8 @@ static char *index_of(const kg_serial *x) {
 }
 
 static void collect_counters(kg_serial *x, TSNode in, const char *index) {
-    for (uint32_t i = 0; i < ts_node_named_child_count(in); i++) {
-        const TSNode c = ts_node_named_child(in, i);
+    for (uint32_t i = 0; i < kg_children(in); i++) {
+        const TSNode c = kg_child(in, i);
         if (!kg_node_is(c, "identifier") || !kg_node_says(x->s, c, x->k)) {
             collect_counters(x, c, index);
             continue;
@@ -40,7 +40,7 @@ static void collect_counters(kg_serial *x, TSNode in, const char *index) {
 
 // The body for one lane, `deeper` blanks more to the right; owned. NULL: it cannot be moved.
 static char *body_of_lane(kg_serial *x, int deeper) {
-    const size_t from = kg_line_start(x->s, ts_node_named_child(x->body, 0)), to = ts_node_end_byte(x->body);
+    const size_t from = kg_line_start(x->s, kg_child(x->body, 0)), to = ts_node_end_byte(x->body);
     rename_carried(x);
     char *index = index_of(x);
     if (x->whole) collect_counters(x, x->body, x->lane);

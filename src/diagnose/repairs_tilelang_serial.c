@@ -17,7 +17,7 @@ void kg_serial_free(kg_serial *x) {
 }
 
 char *kg_first_element(const kg_syntax *s, TSNode n) {
-    if (!kg_node_is(n, "subscript") || ts_node_named_child_count(n) != 2) return NULL;
+    if (!kg_node_is(n, "subscript") || kg_children(n) != 2) return NULL;
     const TSNode value = kg_field_of(n, "value"), index = kg_field_of(n, "subscript");
     return kg_node_is(value, "identifier") && kg_node_says(s, index, "0") ? kg_node_text(s, value) : NULL;
 }
@@ -34,10 +34,10 @@ static bool calls(const kg_serial *x, TSNode n, const char *f, TSNode *a, TSNode
     if (!kg_node_is(n, "call")) return false;
     const TSNode function = kg_field_of(n, "function"), arguments = kg_field_of(n, "arguments");
     char *name = kg_format("%s.%s", x->t, f);
-    const bool is = kg_node_says(x->s, function, name) && ts_node_named_child_count(arguments) == (b ? 2 : 1);
+    const bool is = kg_node_says(x->s, function, name) && kg_children(arguments) == (b ? 2 : 1);
     free(name);
-    if (is) *a = ts_node_named_child(arguments, 0);
-    if (is && b) *b = ts_node_named_child(arguments, 1);
+    if (is) *a = kg_child(arguments, 0);
+    if (is && b) *b = kg_child(arguments, 1);
     return is;
 }
 
@@ -55,9 +55,9 @@ static TSNode allocation(const kg_serial *x, const char *name, const char *where
 // The dtype of an accumulator of one element; owned. NULL: it is none.
 static char *dtype_of(const kg_serial *x, const char *name) {
     const TSNode arguments = allocation(x, name, "local|fragment");
-    if (ts_node_is_null(arguments) || ts_node_named_child_count(arguments) != 2) return NULL;
-    char *shape = kg_node_text(x->s, ts_node_named_child(arguments, 0)), *dtype = NULL;
-    if (!strcmp(shape, "(1,)") || !strcmp(shape, "[1]")) dtype = kg_node_text(x->s, ts_node_named_child(arguments, 1));
+    if (ts_node_is_null(arguments) || kg_children(arguments) != 2) return NULL;
+    char *shape = kg_node_text(x->s, kg_child(arguments, 0)), *dtype = NULL;
+    if (!strcmp(shape, "(1,)") || !strcmp(shape, "[1]")) dtype = kg_node_text(x->s, kg_child(arguments, 1));
     free(shape);
     return dtype;
 }
@@ -103,8 +103,8 @@ static int folds(kg_serial *x, TSNode inner) {
 
 // e > v[0] or v[0] < e (KG_FOLD_LARGER), the reverse (KG_FOLD_SMALLER); e.
 static bool compares(const kg_serial *x, TSNode n, const char *name, kg_fold *out, TSNode *e) {
-    if (!kg_node_is(n, "comparison_operator") || ts_node_named_child_count(n) != 2) return false;
-    const TSNode left = ts_node_named_child(n, 0), right = ts_node_named_child(n, 1);
+    if (!kg_node_is(n, "comparison_operator") || kg_children(n) != 2) return false;
+    const TSNode left = kg_child(n, 0), right = kg_child(n, 1);
     const bool over = kg_node_says(x->s, ts_node_child(n, 1), ">"),
                below = kg_node_says(x->s, ts_node_child(n, 1), "<");
     const bool flipped = is_first_of(x->s, left, name);
@@ -152,8 +152,8 @@ static int chooses(kg_serial *x, TSNode branch) {
         nan = kg_field_of(condition, "right");
     }
     kg_carried *c = NULL;
-    for (uint32_t i = 0; i < ts_node_named_child_count(body); i++) {
-        const TSNode st = ts_node_named_child(body, i), set = ts_node_named_child(st, 0);
+    for (uint32_t i = 0; i < kg_children(body); i++) {
+        const TSNode st = kg_child(body, i), set = kg_child(st, 0);
         if (kg_node_is(st, "comment")) continue;
         if (!kg_node_is(st, "expression_statement") || !kg_node_is(set, "assignment"))
             return kg_not_repaired(x->why, "the branch does more than keep a value");
@@ -178,8 +178,8 @@ static int chooses(kg_serial *x, TSNode branch) {
 }
 
 static int read_statements(kg_serial *x) {
-    for (uint32_t i = 0; i < ts_node_named_child_count(x->body); i++) {
-        const TSNode st = ts_node_named_child(x->body, i), inner = ts_node_named_child(st, 0);
+    for (uint32_t i = 0; i < kg_children(x->body); i++) {
+        const TSNode st = kg_child(x->body, i), inner = kg_child(st, 0);
         if (kg_node_is(st, "comment")) continue;
         if (kg_node_is(st, "if_statement")) {
             if (chooses(x, st)) return -1;
@@ -209,14 +209,13 @@ static int read_buffers(kg_serial *x) {
         const TSNode held = allocation(x, name, "local|fragment|var");
         free(name);
         size_t counted = 0;
-        for (uint32_t k = 1; k < ts_node_named_child_count(at); k++)
-            counted += kg_uses(x->s, ts_node_named_child(at, k), x->k);
+        for (uint32_t k = 1; k < kg_children(at); k++) counted += kg_uses(x->s, kg_child(at, k), x->k);
         if (!counted) continue;
         if (ts_node_is_null(held)) {
             elsewhere++;
             continue;
         }
-        char *shape = kg_node_text(x->s, ts_node_named_child(held, 0));
+        char *shape = kg_node_text(x->s, kg_child(held, 0));
         char *tuple = kg_format("(%s,)", x->bound), *list = kg_format("[%s]", x->bound);
         const bool row = (!strcmp(shape, tuple) || !strcmp(shape, list)) && !x->first &&
                          kg_node_says(x->s, kg_field_of(at, "subscript"), x->k);
@@ -252,7 +251,7 @@ static int all_understood(kg_serial *x) {
 
 // Statements that one line holds, or that go on within a string, cannot be moved line by line.
 static bool line_by_line(const kg_serial *x) {
-    const TSNode first = ts_node_named_child(x->body, 0);
+    const TSNode first = kg_child(x->body, 0);
     if (ts_node_start_point(first).row == ts_node_start_point(x->loop).row) return false;
     kg_captures found[MOST];
     const size_t n = kg_matches(x->s, x->body, "(string) @at", found, MOST);
@@ -265,13 +264,13 @@ static bool line_by_line(const kg_serial *x) {
 
 // range(n), range(first, n).
 static bool read_bounds(kg_serial *x, TSNode arguments) {
-    const uint32_t n = ts_node_named_child_count(arguments);
-    if (n < 1 || n > 2 || kg_node_is(ts_node_named_child(arguments, n - 1), "keyword_argument")) return false;
-    if (n == 2 && !kg_node_says(x->s, ts_node_named_child(arguments, 0), "0")) {
-        if (!kg_node_is(ts_node_named_child(arguments, 0), "integer")) return false;
-        x->first = kg_node_text(x->s, ts_node_named_child(arguments, 0));
+    const uint32_t n = kg_children(arguments);
+    if (n < 1 || n > 2 || kg_node_is(kg_child(arguments, n - 1), "keyword_argument")) return false;
+    if (n == 2 && !kg_node_says(x->s, kg_child(arguments, 0), "0")) {
+        if (!kg_node_is(kg_child(arguments, 0), "integer")) return false;
+        x->first = kg_node_text(x->s, kg_child(arguments, 0));
     }
-    const TSNode bound = ts_node_named_child(arguments, n - 1);
+    const TSNode bound = kg_child(arguments, n - 1);
     // A loop of a few turns over a window or a tile is not what this is for.
     if (kg_node_is(bound, "integer")) {
         char *text = kg_node_text(x->s, bound);

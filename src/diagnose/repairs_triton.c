@@ -52,13 +52,8 @@ int kg_triton_each(const kg_syntax *s, kg_triton_repair *one, const void *how, k
 // name=value in a launch: replaced, or added as its last argument.
 static void set_keyword(const kg_syntax *s, TSNode arguments, const char *name, long value, kg_edits *out) {
     const TSNode there = kg_keyword(s, arguments, name);
-    if (!ts_node_is_null(there)) {
-        kg_edit_node(out, there, "%ld", value);
-        return;
-    }
-    const uint32_t n = ts_node_named_child_count(arguments);
-    const size_t at = n ? ts_node_end_byte(ts_node_named_child(arguments, n - 1)) : ts_node_start_byte(arguments) + 1;
-    kg_edit_replace(out, at, at, "%s%s=%ld", n ? ", " : "", name, value);
+    if (ts_node_is_null(there)) kg_edit_argument(out, arguments, "%s=%ld", name, value);
+    else kg_edit_node(out, there, "%ld", value);
 }
 
 // ---- warps, stages --------------------------------------------------------------------------------------------------
@@ -109,8 +104,8 @@ static const char *folding(const serial *x, TSNode assignment, TSNode *e) {
     const char *fold = NULL;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(called, names[i][0])) fold = names[i][1];
-    if (fold && ts_node_named_child_count(arguments) == 2) {
-        const TSNode first = ts_node_named_child(arguments, 0), second = ts_node_named_child(arguments, 1);
+    if (fold && kg_children(arguments) == 2) {
+        const TSNode first = kg_child(arguments, 0), second = kg_child(arguments, 1);
         if (kg_node_says(x->s, first, name)) *e = second;
         else if (kg_node_says(x->s, second, name)) *e = first;
         else fold = NULL;
@@ -152,9 +147,7 @@ static void mask_accesses(const serial *x) {
             free(was);
             continue;
         }
-        const uint32_t last = ts_node_named_child_count(arguments);
-        const size_t at = ts_node_end_byte(ts_node_named_child(arguments, last - 1));
-        kg_edit_replace(x->out, at, at, ", mask=%s%s", x->mask, load ? ", other=0.0" : "");
+        kg_edit_argument(x->out, arguments, "mask=%s%s", x->mask, load ? ", other=0.0" : "");
     }
 }
 
@@ -165,7 +158,7 @@ static void fold(const serial *x, TSNode e, const char *reduction, const char *n
 }
 
 static int block_statement(const serial *x, TSNode statement) {
-    const TSNode inner = ts_node_named_child(statement, 0);
+    const TSNode inner = kg_child(statement, 0);
     if (kg_node_is(inner, "call")) {
         const TSNode f = kg_field_of(inner, "function");
         if (kg_node_is(f, "attribute") && kg_node_says(x->s, kg_field_of(f, "attribute"), "store")) return 0;
@@ -195,8 +188,8 @@ static int block_statement(const serial *x, TSNode statement) {
 // An `if` whose branches are such statements is allowed: its condition is the same for all turns or else the kernel
 // does not compile with blocks, which the judge sees.
 static int block_statements(const serial *x, TSNode body) {
-    for (uint32_t i = 0; i < ts_node_named_child_count(body); i++) {
-        const TSNode st = ts_node_named_child(body, i);
+    for (uint32_t i = 0; i < kg_children(body); i++) {
+        const TSNode st = kg_child(body, i);
         if (kg_node_is(st, "comment")) continue;
         if (kg_node_is(st, "if_statement") && !kg_uses(x->s, kg_field_of(st, "condition"), x->k)) {
             if (ts_node_is_null(kg_field_of(st, "alternative")) &&
@@ -213,14 +206,14 @@ static int block_statements(const serial *x, TSNode body) {
 
 // range(n) or range(0, n), and k added to an address.
 static bool serial_bounds(serial *x, TSNode arguments) {
-    const uint32_t n = ts_node_named_child_count(arguments);
-    if (n < 1 || n > 2 || (n == 2 && !kg_node_says(x->s, ts_node_named_child(arguments, 0), "0"))) return false;
-    x->bound = kg_node_text(x->s, ts_node_named_child(arguments, n - 1));
+    const uint32_t n = kg_children(arguments);
+    if (n < 1 || n > 2 || (n == 2 && !kg_node_says(x->s, kg_child(arguments, 0), "0"))) return false;
+    x->bound = kg_node_text(x->s, kg_child(arguments, n - 1));
     return true;
 }
 
 static void rewrite_head(const serial *x, TSNode arguments) {
-    const TSNode first = ts_node_named_child(x->body, 0);
+    const TSNode first = kg_child(x->body, 0);
     char *indent = kg_indent_of(x->s, first);
     kg_edit_node(x->out, kg_field_of(x->loop, "left"), "%s_block", x->k);
     kg_edit_node(x->out, arguments, "(0, %s, %s)", x->bound, x->block);

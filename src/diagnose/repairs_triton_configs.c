@@ -25,14 +25,14 @@ static long number(const kg_syntax *s, TSNode arguments, const char *name, long 
 static bool read_config(const kg_syntax *s, TSNode n, tried *out) {
     if (!kg_node_is(n, "call")) return false;
     const TSNode arguments = kg_field_of(n, "arguments");
-    const uint32_t count = ts_node_named_child_count(arguments);
+    const uint32_t count = kg_children(arguments);
     const bool warps = !ts_node_is_null(kg_keyword(s, arguments, "num_warps")),
                stages = !ts_node_is_null(kg_keyword(s, arguments, "num_stages"));
-    if (!count || !kg_node_is(ts_node_named_child(arguments, 0), "dictionary")) return false;
+    if (!count || !kg_node_is(kg_child(arguments, 0), "dictionary")) return false;
     if (count != 1u + warps + stages) return false;
     *out = (tried){NULL, number(s, arguments, "num_warps", 4), number(s, arguments, "num_stages", 3)};
     if (out->warps < 1 || out->stages < 0) return false;
-    out->blocks = kg_node_text(s, ts_node_named_child(arguments, 0));
+    out->blocks = kg_node_text(s, kg_child(arguments, 0));
     return true;
 }
 
@@ -75,8 +75,8 @@ int kg_triton_widen(const kg_syntax *s, TSNode definition, TSNode body, kg_edits
         "value: (list) @at)))) (#match? @a \"autotune$\") (#eq? @b \"configs\"))");
     if (ts_node_is_null(list))
         return kg_not_repaired(why, "the autotuner's configurations are no list in its decorator");
-    for (uint32_t i = 0; i < ts_node_named_child_count(list) && read && n < CONFIGS; i++) {
-        const TSNode c = ts_node_named_child(list, i);
+    for (uint32_t i = 0; i < kg_children(list) && read && n < CONFIGS; i++) {
+        const TSNode c = kg_child(list, i);
         if (kg_node_is(c, "comment")) continue;
         if (n == 0) first = c;
         read = read_config(s, c, &known[n]);

@@ -28,8 +28,8 @@ static bool group_two_axes(const kg_syntax *s, TSNode body, size_t variant, kg_e
         free(query);
     }
     if (ts_node_is_null(axes[0]) || ts_node_is_null(axes[1])) return false;
-    char *x = kg_node_text(s, kg_field_of(ts_node_named_child(axes[0], 0), "left"));
-    char *y = kg_node_text(s, kg_field_of(ts_node_named_child(axes[1], 0), "left"));
+    char *x = kg_node_text(s, kg_field_of(kg_child(axes[0], 0), "left"));
+    char *y = kg_node_text(s, kg_field_of(kg_child(axes[1], 0), "left"));
     const int g = groups[variant / 2];
     // Programs start in the order of axis 0 first, so that axis 1 counts the rows of that order.
     char *line =
@@ -112,11 +112,11 @@ static TSNode value_of(const kg_syntax *s, TSNode body, TSNode name) {
         const TSNode left = *kg_captured(&set[i], "a"), right = *kg_captured(&set[i], "at");
         if (kg_same_text(s, left, name)) value = right, found++;
         if (!kg_node_is(left, "pattern_list")) continue;
-        const uint32_t many = ts_node_named_child_count(left);
-        const bool each = kg_node_is(right, "expression_list") && ts_node_named_child_count(right) == many;
+        const uint32_t many = kg_children(left);
+        const bool each = kg_node_is(right, "expression_list") && kg_children(right) == many;
         for (uint32_t k = 0; k < many; k++) {
-            if (!kg_same_text(s, ts_node_named_child(left, k), name)) continue;
-            value = each ? ts_node_named_child(right, k) : (TSNode){0};
+            if (!kg_same_text(s, kg_child(left, k), name)) continue;
+            value = each ? kg_child(right, k) : (TSNode){0};
             found++;
         }
     }

@@ -17,14 +17,14 @@ TSNode kg_tl_arguments(const kg_syntax *s, TSNode n, const char *name) {
 }
 
 TSNode kg_assignment_in(TSNode n) {
-    const TSNode inner = ts_node_named_child(n, 0);
+    const TSNode inner = kg_child(n, 0);
     const bool is = kg_node_is(n, "expression_statement") && kg_node_is(inner, "assignment") &&
                     kg_node_is(kg_field_of(inner, "left"), "identifier");
     return is ? inner : (TSNode){0};
 }
 
 static bool read_fold(const kg_syntax *s, TSNode statement, kg_pass *out) {
-    const TSNode inner = ts_node_named_child(statement, 0);
+    const TSNode inner = kg_child(statement, 0);
     if (!kg_node_is(statement, "expression_statement") || !kg_node_is(kg_field_of(inner, "left"), "identifier"))
         return false;
     out->fold = inner;
@@ -33,10 +33,10 @@ static bool read_fold(const kg_syntax *s, TSNode statement, kg_pass *out) {
     if (!out->sum) {
         const TSNode arguments =
             kg_node_is(inner, "assignment") ? kg_tl_arguments(s, out->folded, "maximum") : (TSNode){0};
-        if (ts_node_is_null(arguments) || ts_node_named_child_count(arguments) != 2 ||
-            !kg_same_text(s, ts_node_named_child(arguments, 0), kg_field_of(inner, "left")))
+        if (ts_node_is_null(arguments) || kg_children(arguments) != 2 ||
+            !kg_same_text(s, kg_child(arguments, 0), kg_field_of(inner, "left")))
             return false;
-        out->folded = ts_node_named_child(arguments, 1);
+        out->folded = kg_child(arguments, 1);
     }
     out->name = kg_node_text(s, kg_field_of(inner, "left"));
     return kg_uses(s, out->folded, out->name) == 0;
@@ -125,8 +125,8 @@ TSNode kg_pair_set(const kg_pair *x, const char *name) {
 
 size_t kg_pair_uses(const kg_pair *x, size_t from, size_t to, const char *name) {
     size_t n = 0;
-    for (uint32_t i = 0; i < ts_node_named_child_count(x->body); i++) {
-        const TSNode st = ts_node_named_child(x->body, i);
+    for (uint32_t i = 0; i < kg_children(x->body); i++) {
+        const TSNode st = kg_child(x->body, i);
         if (ts_node_start_byte(st) >= from && ts_node_end_byte(st) <= to) n += kg_uses(x->s, st, name);
     }
     return n;
@@ -177,14 +177,12 @@ static bool same_head(kg_pair *x) {
         !kg_same_text(x->s, kg_field_of(x->one.loop, "left"), kg_field_of(x->two.loop, "left")))
         return false;
     const TSNode arguments = kg_node_is(a, "call") ? kg_field_of(a, "arguments") : (TSNode){0};
-    if (ts_node_is_null(arguments) || ts_node_named_child_count(arguments) != 3 ||
-        !kg_node_says(x->s, ts_node_named_child(arguments, 0), "0") ||
-        !kg_node_is(ts_node_named_child(arguments, 1), "identifier") ||
-        !kg_node_is(ts_node_named_child(arguments, 2), "identifier"))
+    if (ts_node_is_null(arguments) || kg_children(arguments) != 3 || !kg_node_says(x->s, kg_child(arguments, 0), "0") ||
+        !kg_node_is(kg_child(arguments, 1), "identifier") || !kg_node_is(kg_child(arguments, 2), "identifier"))
         return false;
     x->start = kg_node_text(x->s, kg_field_of(x->one.loop, "left"));
-    x->bound = kg_node_text(x->s, ts_node_named_child(arguments, 1));
-    x->block = kg_node_text(x->s, ts_node_named_child(arguments, 2));
+    x->bound = kg_node_text(x->s, kg_child(arguments, 1));
+    x->block = kg_node_text(x->s, kg_child(arguments, 2));
     return true;
 }
 

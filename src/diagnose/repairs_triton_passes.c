@@ -27,8 +27,8 @@ static bool move_beginning(const kg_pair *x, TSNode st) {
 static int online(kg_pair *x, uint32_t shared) {
     const kg_syntax *s = x->s;
     const TSNode arguments = kg_tl_arguments(s, kg_pass_meant(x, &x->two, x->two.folded, shared), "exp");
-    if (ts_node_is_null(arguments) || ts_node_named_child_count(arguments) != 1) return 1;
-    const TSNode d = kg_pass_meant(x, &x->two, ts_node_named_child(arguments, 0), shared);
+    if (ts_node_is_null(arguments) || kg_children(arguments) != 1) return 1;
+    const TSNode d = kg_pass_meant(x, &x->two, kg_child(arguments, 0), shared);
     if (!kg_node_is(d, "binary_operator") || !kg_node_says(s, kg_field_of(d, "operator"), "-")) return 1;
     const TSNode m = kg_field_of(d, "right");
     if (!kg_node_is(m, "identifier") || !kg_pair_same_value(x, kg_field_of(d, "left"), shared)) return 1;
@@ -36,7 +36,7 @@ static int online(kg_pair *x, uint32_t shared) {
     const TSNode set = kg_pair_set(x, name);
     const TSNode largest =
         ts_node_is_null(set) ? set : kg_tl_arguments(s, kg_field_of(kg_assignment_in(set), "right"), "max");
-    const bool its = !ts_node_is_null(largest) && kg_node_says(s, ts_node_named_child(largest, 0), x->one.name);
+    const bool its = !ts_node_is_null(largest) && kg_node_says(s, kg_child(largest, 0), x->one.name);
     const size_t from = ts_node_start_byte(x->one.loop), to = ts_node_end_byte(x->two.loop);
     if (!its || kg_uses(s, x->body, x->one.name) != 4 || !strcmp(x->one.name, x->two.name) ||
         kg_pair_uses(x, from, to, x->two.name) !=
@@ -119,8 +119,8 @@ static int merge(const kg_syntax *s, TSNode body, TSNode first, TSNode second, k
 static size_t merge_in(const kg_syntax *s, TSNode body, kg_edits *out, char **why) {
     TSNode before_it = {0};
     size_t made = 0;
-    for (uint32_t i = 0; i < ts_node_named_child_count(body); i++) {
-        const TSNode n = ts_node_named_child(body, i);
+    for (uint32_t i = 0; i < kg_children(body); i++) {
+        const TSNode n = kg_child(body, i);
         if (!kg_node_is(n, "for_statement")) continue;
         if (ts_node_is_null(before_it)) {
             before_it = n;

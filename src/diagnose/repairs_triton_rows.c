@@ -51,10 +51,10 @@ static const char *reduction(const row *x, TSNode n) {
     static const char *const names[] = {"sum", "max", "min"};
     if (!kg_node_is(n, "call") || !kg_node_is(kg_field_of(n, "function"), "attribute")) return NULL;
     const TSNode f = kg_field_of(n, "function"), arguments = kg_field_of(n, "arguments");
-    if (!kg_node_says(x->s, kg_field_of(f, "object"), "tl") || !ts_node_named_child_count(arguments)) return NULL;
+    if (!kg_node_says(x->s, kg_field_of(f, "object"), "tl") || !kg_children(arguments)) return NULL;
     for (size_t i = 0; i < 3; i++)
         if (kg_node_says(x->s, kg_field_of(f, "attribute"), names[i]))
-            return vector_in(x, ts_node_named_child(arguments, 0)) ? names[i] : NULL;
+            return vector_in(x, kg_child(arguments, 0)) ? names[i] : NULL;
     return NULL;
 }
 
@@ -63,8 +63,8 @@ static bool vector_in(const row *x, TSNode n) {
     if (kg_node_is(n, "keyword_argument")) return vector_in(x, kg_field_of(n, "value"));
     if (kg_node_is(n, "attribute")) return vector_in(x, kg_field_of(n, "object"));
     if (reduction(x, n)) return false;
-    for (uint32_t i = 0; i < ts_node_named_child_count(n); i++)
-        if (vector_in(x, ts_node_named_child(n, i))) return true;
+    for (uint32_t i = 0; i < kg_children(n); i++)
+        if (vector_in(x, kg_child(n, i))) return true;
     return false;
 }
 
@@ -96,21 +96,20 @@ static int elementwise(row *x, TSNode n) {
     }
     if (reduction(x, n)) {
         const TSNode arguments = kg_field_of(n, "arguments");
-        const uint32_t k = ts_node_named_child_count(arguments);
-        const TSNode axis = k > 1 ? ts_node_named_child(arguments, 1) : (TSNode){0};
+        const uint32_t k = kg_children(arguments);
+        const TSNode axis = k > 1 ? kg_child(arguments, 1) : (TSNode){0};
         if (k > 2 || (k == 2 && !kg_node_says(x->s, axis, "0") && !kg_node_says(x->s, axis, "axis=0") &&
                       !kg_node_says(x->s, axis, "axis=-1")))
             return kg_not_repaired(x->why, "a reduction is not along axis 0 alone");
     }
-    for (uint32_t i = 0; i < ts_node_named_child_count(n); i++)
-        if (elementwise(x, ts_node_named_child(n, i))) return -1;
+    for (uint32_t i = 0; i < kg_children(n); i++)
+        if (elementwise(x, kg_child(n, i))) return -1;
     return 0;
 }
 
 static size_t reductions_in(const row *x, TSNode n, TSNode *out, size_t most) {
     size_t k = 0;
-    for (uint32_t i = 0; i < ts_node_named_child_count(n); i++)
-        k += reductions_in(x, ts_node_named_child(n, i), out + k, most - k);
+    for (uint32_t i = 0; i < kg_children(n); i++) k += reductions_in(x, kg_child(n, i), out + k, most - k);
     if (k < most && reduction(x, n)) out[k++] = n;
     return k;
 }
@@ -165,7 +164,7 @@ static bool is_call_of(const row *x, TSNode n, const char *name) {
 
 static int read_statement(row *x, TSNode n) {
     statement *st = &x->all[x->n];
-    TSNode inner = ts_node_named_child(n, 0), some[8];
+    TSNode inner = kg_child(n, 0), some[8];
     *st = (statement){.node = n};
     if (kg_node_is(n, "if_statement")) {
         st->vector = vector_in(x, kg_field_of(n, "consequence"));
@@ -325,7 +324,7 @@ static int add_reductions(row *x, size_t at) {
     const size_t n = reductions_in(x, st->node, found, 8);
     int rc = n < 8 ? 0 : kg_not_repaired(x->why, "many reductions in one statement");
     for (size_t i = 0; i < n && !rc; i++) {
-        const TSNode e = ts_node_named_child(kg_field_of(found[i], "arguments"), 0);
+        const TSNode e = kg_child(kg_field_of(found[i], "arguments"), 0);
         const char *f = reduction(x, found[i]);
         bool inner = st->vector;
         for (size_t k = i + 1; k < n; k++)
@@ -408,8 +407,8 @@ static int read_lanes(row *x) {
 
 static int read_kernel(row *x) {
     if (read_lanes(x)) return -1;
-    for (uint32_t i = 0; i < ts_node_named_child_count(x->body); i++) {
-        const TSNode n = ts_node_named_child(x->body, i), inner = ts_node_named_child(n, 0);
+    for (uint32_t i = 0; i < kg_children(x->body); i++) {
+        const TSNode n = kg_child(x->body, i), inner = kg_child(n, 0);
         if (kg_node_is(n, "comment") || (kg_node_is(n, "expression_statement") && kg_node_is(inner, "string")))
             continue;
         if (x->n == STATEMENTS) return kg_not_repaired(x->why, "the kernel is long");

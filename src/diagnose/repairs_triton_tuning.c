@@ -16,12 +16,12 @@ void kg_tuning_free(kg_tuning *x) {
 
 static bool read_params(kg_tuning *x) {
     const TSNode list = kg_field_of(kg_field_of(x->definition, "definition"), "parameters");
-    for (uint32_t i = 0; i < ts_node_named_child_count(list); i++) {
-        const TSNode p = ts_node_named_child(list, i), type = kg_field_of(p, "type");
+    for (uint32_t i = 0; i < kg_children(list); i++) {
+        const TSNode p = kg_child(list, i), type = kg_field_of(p, "type");
         TSNode name = kg_field_of(p, "name");
         if (kg_node_is(p, "comment")) continue;
         if (kg_node_is(p, "identifier")) name = p;
-        if (kg_node_is(p, "typed_parameter")) name = ts_node_named_child(p, 0);
+        if (kg_node_is(p, "typed_parameter")) name = kg_child(p, 0);
         if (!kg_node_is(name, "identifier") || x->n_params == KG_TUNED_PARAMS) return false;
         char *said = ts_node_is_null(type) ? kg_strdup("") : kg_node_text(x->s, type);
         x->params[x->n_params++] = (kg_tuned_param){kg_node_text(x->s, name), strstr(said, "constexpr") != NULL, false};
@@ -39,7 +39,7 @@ static kg_tuned_param *param_named(kg_tuning *x, const char *name) {
 // The parameter that an address begins with: base + ..., through the names that hold it. NULL: not found.
 static const char *base_of(kg_tuning *x, TSNode n, int depth) {
     while (kg_node_is(n, "binary_operator") || kg_node_is(n, "parenthesized_expression"))
-        n = kg_node_is(n, "binary_operator") ? kg_field_of(n, "left") : ts_node_named_child(n, 0);
+        n = kg_node_is(n, "binary_operator") ? kg_field_of(n, "left") : kg_child(n, 0);
     if (!kg_node_is(n, "identifier") || depth > 8) return NULL;
     char *name = kg_node_text(x->s, n);
     const kg_tuned_param *p = param_named(x, name);
@@ -68,8 +68,7 @@ static char *number_of(const kg_tuning *x, TSNode value, size_t uses) {
 static size_t numbers_like(const kg_syntax *s, TSNode in, const char *value) {
     if (kg_node_is(in, "integer")) return kg_node_says(s, in, value);
     size_t n = 0;
-    for (uint32_t i = 0; i < ts_node_named_child_count(in); i++)
-        n += numbers_like(s, ts_node_named_child(in, i), value);
+    for (uint32_t i = 0; i < kg_children(in); i++) n += numbers_like(s, kg_child(in, i), value);
     return n;
 }
 
@@ -117,8 +116,8 @@ static bool belong(const kg_tuning *x, const char *q, const char *b, bool loosel
 
 // What the launch gives a parameter; null where it is not said by position or name.
 static TSNode given_to(const kg_tuning *x, const char *name) {
-    for (uint32_t i = 0; i < ts_node_named_child_count(x->arguments) && i < x->n_params; i++) {
-        const TSNode a = ts_node_named_child(x->arguments, i);
+    for (uint32_t i = 0; i < kg_children(x->arguments) && i < x->n_params; i++) {
+        const TSNode a = kg_child(x->arguments, i);
         if (kg_node_is(a, "list_splat") || kg_node_is(a, "dictionary_splat") || kg_node_is(a, "keyword_argument"))
             break;
         if (!strcmp(x->params[i].name, name)) return a;
@@ -129,8 +128,8 @@ static TSNode given_to(const kg_tuning *x, const char *name) {
 // Which parameter the launch gives a text to, by position: what stands before a *splat.
 static const char *param_given(kg_tuning *x, TSNode text) {
     const char *only = NULL;
-    for (uint32_t i = 0; i < ts_node_named_child_count(x->arguments) && i < x->n_params; i++) {
-        const TSNode a = ts_node_named_child(x->arguments, i);
+    for (uint32_t i = 0; i < kg_children(x->arguments) && i < x->n_params; i++) {
+        const TSNode a = kg_child(x->arguments, i);
         if (kg_node_is(a, "list_splat") || kg_node_is(a, "dictionary_splat") || kg_node_is(a, "keyword_argument"))
             break;
         char *given = kg_node_text(x->s, a);

@@ -8,12 +8,11 @@
 // tl.where(mask, e, 0.0): the mask and e.
 static bool masked(const kg_pair *x, TSNode n, uint32_t shared, TSNode *mask, TSNode *e) {
     const TSNode arguments = kg_tl_arguments(x->s, kg_pass_meant(x, &x->two, n, shared), "where");
-    if (ts_node_is_null(arguments) || ts_node_named_child_count(arguments) != 3) return false;
-    if (!kg_node_says(x->s, ts_node_named_child(arguments, 2), "0.0") &&
-        !kg_node_says(x->s, ts_node_named_child(arguments, 2), "0"))
+    if (ts_node_is_null(arguments) || kg_children(arguments) != 3) return false;
+    if (!kg_node_says(x->s, kg_child(arguments, 2), "0.0") && !kg_node_says(x->s, kg_child(arguments, 2), "0"))
         return false;
-    *mask = ts_node_named_child(arguments, 0);
-    *e = kg_pass_meant(x, &x->two, ts_node_named_child(arguments, 1), shared);
+    *mask = kg_child(arguments, 0);
+    *e = kg_pass_meant(x, &x->two, kg_child(arguments, 1), shared);
     return true;
 }
 
@@ -58,7 +57,7 @@ static bool is_mean(const kg_pair *x, TSNode n) {
                 sum = kg_field_of(kg_assignment_in(set), "right");
             }
             const TSNode arguments = kg_tl_arguments(x->s, sum, "sum");
-            return !ts_node_is_null(arguments) && kg_node_says(x->s, ts_node_named_child(arguments, 0), x->one.name);
+            return !ts_node_is_null(arguments) && kg_node_says(x->s, kg_child(arguments, 0), x->one.name);
         }
         if (!kg_node_is(n, "identifier")) return false;
         char *name = kg_node_text(x->s, n);
@@ -85,12 +84,11 @@ static TSNode in_both(const kg_pair *x, TSNode n, uint32_t shared) {
 // column < bound, of column = start + tl.arange(0, block): so that each lane sees every block-th column.
 static bool is_inside(const kg_pair *x, TSNode mask, uint32_t shared) {
     const TSNode compared = in_both(x, kg_bare(mask), shared);
-    if (!kg_node_is(compared, "comparison_operator") || ts_node_named_child_count(compared) != 2 ||
-        !kg_node_says(x->s, ts_node_child(compared, 1), "<") ||
-        !kg_node_says(x->s, ts_node_named_child(compared, 1), x->bound))
+    if (!kg_node_is(compared, "comparison_operator") || kg_children(compared) != 2 ||
+        !kg_node_says(x->s, ts_node_child(compared, 1), "<") || !kg_node_says(x->s, kg_child(compared, 1), x->bound))
         return false;
     char *lanes = kg_format("%s + tl.arange(0, %s)", x->start, x->block);
-    const bool is = kg_node_says(x->s, in_both(x, ts_node_named_child(compared, 0), shared), lanes);
+    const bool is = kg_node_says(x->s, in_both(x, kg_child(compared, 0), shared), lanes);
     free(lanes);
     return is;
 }

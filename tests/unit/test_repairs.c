@@ -165,6 +165,8 @@ static void launches_get_their_warps(void **state) {
     (void)state;
     expect("triton-warps", 2, KG_LANG_TRITON, HEAD "    pass\nk[(1,)](a, b, n=3)\nk[grid](a, num_warps=4)\n",
            HEAD "    pass\nk[(1,)](a, b, n=3, num_warps=8)\nk[grid](a, num_warps=8)\n");
+    expect("triton-warps", 2, KG_LANG_TRITON, HEAD "    pass\nk[grid](\n    a,  # the row\n)\nk[grid]()\n",
+           HEAD "    pass\nk[grid](\n    a, num_warps=8,  # the row\n)\nk[grid](num_warps=8)\n");
     expect("triton-warps", 0, KG_LANG_TRITON, "@triton.autotune(configs=[], key=[])\n" HEAD "    pass\nk[(1,)](a)\n",
            "no kernel without an autotuner is launched as kernel[grid](...)");
 }
@@ -808,6 +810,23 @@ static void errors_elsewhere_hinder_nothing(void **state) {
            "the source has parts that are no triton");
 }
 
+// A place that a repair looks at may be missing.
+static void what_is_not_there_is_no_place(void **state) {
+    (void)state;
+    expect("cuda-vector-loads", 0, KG_LANG_CUDA,
+           "__global__ void set(view x, float *y) {\n    x.t = 0;\n    y[threadIdx.x] = 1;\n}\n",
+           "no kernel of one element a thread");
+    expect("cuda-vector-loads", 0, KG_LANG_CUDA,
+           "__global__ void set(float *y, int n) {\n"
+           "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+           "    if (i >= n) {}\n"
+           "    y[i] = 1;\n"
+           "}\n",
+           "no kernel of one element a thread");
+    expect("tilelang-threads", 0, KG_LANG_TILELANG, "with T.Kernel() as row:\n    X[row, 0] = 1\n",
+           "with T.Kernel(threads=256) as row:\n    X[row, 0] = 1\n");
+}
+
 static void conversions_move_into_the_kernel(void **state) {
     (void)state;
     expect("convert-in-kernel", 0, KG_LANG_TRITON,
@@ -1149,6 +1168,7 @@ int main(void) {
         cmocka_unit_test(elements_move_in_packs),
         cmocka_unit_test(errors_elsewhere_hinder_nothing),
         cmocka_unit_test(kernels_that_stay_scalar),
+        cmocka_unit_test(what_is_not_there_is_no_place),
         cmocka_unit_test(conversions_move_into_the_kernel),
         cmocka_unit_test(outer_loops_run_on_all_cores),
         cmocka_unit_test(tilelang_sums_go_in_blocks),
