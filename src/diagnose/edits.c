@@ -81,8 +81,10 @@ char *kg_edits_apply(kg_edits *e, const char *source, size_t len) {
 int kg_not_repaired(char **why, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
-    *why = formatted(fmt, ap);
+    char *said = formatted(fmt, ap);
     va_end(ap);
+    free(*why);
+    *why = said;
     return -1;
 }
 

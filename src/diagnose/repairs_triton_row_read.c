@@ -16,17 +16,28 @@ size_t kg_row_names_set(const kg_row *x, TSNode n, char **out, size_t most) {
     return k;
 }
 
+static bool is_block(const kg_row *x, const char *name) {
+    bool is = false;
+    for (size_t v = 0; v < x->n_vectors; v++) is |= !strcmp(x->vectors[v], name);
+    return is;
+}
+
+// Whether a statement before the k-th says the name, of those that make blocks or of those that make numbers.
+static bool used_before(const kg_row *x, size_t k, bool vectors, const char *name) {
+    bool is = false;
+    for (size_t p = 0; p < k; p++) is |= x->all[p].vector == vectors && kg_uses(x->s, x->all[p].node, name) > 0;
+    return is;
+}
+
 static int set_vectors(kg_row *x, TSNode n, size_t from) {
     char *names[8];
     const size_t k = kg_row_names_set(x, n, names, 8);
     int rc = 0;
     for (size_t i = 0; i < k; i++) {
-        bool known = false;
-        for (size_t v = 0; v < x->n_vectors; v++) known |= !strcmp(x->vectors[v], names[i]);
+        const bool known = is_block(x, names[i]);
         // Before it was one number for the whole row.
-        for (size_t p = 0; p < from && !known; p++)
-            if (!x->all[p].vector && kg_uses(x->s, x->all[p].node, names[i]))
-                rc = kg_not_repaired(x->why, "%s is a number first and a block after", names[i]);
+        if (!known && used_before(x, from, false, names[i]))
+            rc = kg_not_repaired(x->why, "%s is a number first and a block after", names[i]);
         if (!known && x->n_vectors < KG_ROW_NAMES) x->vectors[x->n_vectors++] = names[i];
         else free(names[i]);
     }
@@ -39,10 +50,7 @@ static int numbers_stay(kg_row *x, TSNode n, size_t at) {
     const size_t k = kg_row_names_set(x, n, names, 8);
     int rc = 0;
     for (size_t i = 0; i < k; i++) {
-        for (size_t v = 0; v < x->n_vectors; v++)
-            if (!strcmp(x->vectors[v], names[i])) rc = -1;
-        for (size_t p = 0; p < at; p++)
-            if (x->all[p].vector && kg_uses(x->s, x->all[p].node, names[i])) rc = -1;
+        if (is_block(x, names[i]) || used_before(x, at, true, names[i])) rc = -1;
         if (rc && !*x->why) kg_not_repaired(x->why, "%s changes after it was used for a block", names[i]);
         free(names[i]);
     }
