@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/lines.h"
 #include "diagnose/internal.h"
 
 #define MOST_SAMPLES 4096
@@ -97,11 +98,10 @@ static int by_address(const void *a, const void *b) {
 static listing read_listing(const char *text, const char *file) {
     listing l = {0};
     instruction now = {0};
-    for (const char *at = text; *at;) {
-        const size_t n = strcspn(at, "\n");
-        if (n) read_listed(&l, &now, at, n, file);
-        at += n + (at[n] == '\n');
-    }
+    const char *end = text + strlen(text);
+    kg_line line;
+    while (kg_next_line(&text, end, &line))
+        if (line.n) read_listed(&l, &now, line.p, line.n, file);
     if (l.n) qsort(l.items, l.n, sizeof *l.items, by_address);
     return l;
 }
@@ -161,11 +161,12 @@ kg_profile *kg_profile_read(const char *samples, const char *code, const char *f
     listing l = read_listing(code, file);
     counts c = {0};
     uint32_t known = 0;
-    for (const char *at = samples; *at && p->n < MOST_SAMPLES;) {
-        const size_t n = strcspn(at, "\n");
-        if (n) read_sample(at, n, &l, &p->samples[p->n], &c);
-        if (n) known += p->samples[p->n++].n > 0;
-        at += n + (at[n] == '\n');
+    const char *end = samples + strlen(samples);
+    kg_line line;
+    while (p->n < MOST_SAMPLES && kg_next_line(&samples, end, &line)) {
+        if (line.n == 0) continue;
+        read_sample(line.p, line.n, &l, &p->samples[p->n], &c);
+        known += p->samples[p->n++].n > 0;
     }
     free(l.items);
     if (p->n < LEAST_SAMPLES || known < LEAST_KNOWN * (double)p->n) {
