@@ -115,12 +115,14 @@ static char *lower(const char *s) {
     return t;
 }
 
+// Ids have no character from '{' on, so those that begin with the prefix are a range of their index: a database of
+// 100,000 results is not read for it.
 json_t *kg_store_get(kg_database *s, const char *id_or_prefix, kg_error *err) {
     char *id = lower(id_or_prefix);
     json_t *record = NULL;
     int found = 0;
     sqlite3_stmt *q =
-        kg_store_prepare(s, "SELECT record FROM results WHERE substr(id, 1, length(?1)) = ?1 AND ?1 <> '' LIMIT 2", 1,
+        kg_store_prepare(s, "SELECT record FROM results WHERE id >= ?1 AND id < ?1 || '{' AND ?1 <> '' LIMIT 2", 1,
                          (const char *[]){id}, err);
     free(id);
     if (!q) return NULL;

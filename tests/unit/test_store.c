@@ -72,6 +72,54 @@ static void a_record_comes_back_whole_by_a_beginning_of_its_id(void **state) {
     kg_store_close(s);
 }
 
+static int keep_id(const json_t *r, void *ctx) {
+    json_array_append((json_t *)ctx, json_object_get(r, "id"));
+    return 0;
+}
+
+// What a look at every id says: the number that begin so, and the last of them.
+static size_t begin_so(const json_t *ids, const char *prefix, const char **one) {
+    size_t i, n = 0;
+    json_t *id;
+    json_array_foreach(ids, i, id) {
+        if (strncmp(json_string_value(id), prefix, strlen(prefix)) != 0) continue;
+        *one = json_string_value(id);
+        n++;
+    }
+    return n;
+}
+
+static void a_beginning_finds_the_one_id_that_begins_so(void **state) {
+    (void)state;
+    kg_database *s = opened("prefix.db");
+    const int64_t run = begun(s, "{}");
+    json_t *ids = json_array();
+    for (int i = 0; i < 300; i++) {
+        json_t *r = record("x.c", "relu", "slow");
+        assert_int_equal(kg_store_add(s, run, r, NULL), 0);
+        json_decref(r);
+    }
+    assert_int_equal(kg_store_list(s, &(kg_store_filter){0}, keep_id, ids, NULL), 0);
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz234567{~_%";
+    size_t found = 0;
+    for (const char *a = letters; *a; a++)
+        for (const char *b = letters; *b; b++) {
+            const char prefix[] = {*a, *b, 0}, *one = NULL;
+            kg_error e = {0};
+            json_t *r = kg_store_get(s, prefix, &e);
+            const size_t n = begin_so(ids, prefix, &one);
+            assert_int_equal(r != NULL, n == 1);
+            if (r) assert_string_equal(json_string_value(json_object_get(r, "id")), one);
+            else assert_non_null(strstr(e.text, n ? "several results" : "no such result"));
+            found += n == 1;
+            json_decref(r);
+            kg_error_clear(&e);
+        }
+    assert_true(found > 50);  // of 300 ids in 1,024 such beginnings some 220 stand alone
+    json_decref(ids);
+    kg_store_close(s);
+}
+
 static void ids_of_equal_records_differ(void **state) {
     (void)state;
     kg_database *s = opened("ids.db");
@@ -344,6 +392,7 @@ static void a_database_that_cannot_be_written_is_read(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_record_comes_back_whole_by_a_beginning_of_its_id),
+        cmocka_unit_test(a_beginning_finds_the_one_id_that_begins_so),
         cmocka_unit_test(ids_of_equal_records_differ),
         cmocka_unit_test(lists_are_newest_first_and_filtered),
         cmocka_unit_test(an_unfinished_run_is_found_by_its_settings),
