@@ -25,7 +25,7 @@ static json_t *as_json(const kg_task *t) {
     return o;
 }
 
-// Names of the correctness cases, as --case takes them.
+// Names of the correctness cases, as --case takes them, and of the sizes that are timed, as records have them.
 static json_t *case_names(const kg_task *t, kg_case_level level) {
     json_t *names = json_array();
     kg_cases cases;
@@ -76,6 +76,9 @@ static int show(const kg_options *o, const char *name, FILE *to, kg_error *err) 
         json_object_set_new(v, "cases",
                             json_pack("{s:o, s:o, s:o}", "quick", case_names(t, KG_CASES_QUICK), "full",
                                       case_names(t, KG_CASES_FULL), "float64", case_names(t, KG_CASES_FLOAT64)));
+        json_object_set_new(
+            v, "timed",
+            json_pack("{s:o, s:o}", "cpu", case_names(t, KG_TIMED_CPU), "cuda", case_names(t, KG_TIMED_CUDA)));
         print_json(v, to);
     } else fputs(described, to);
     free(described);

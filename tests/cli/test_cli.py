@@ -212,6 +212,7 @@ class Usage(Cli):
         shown = json.loads(self.kgate("task", "show", "relu", "-f", "json").stdout)
         self.assertEqual((shown["task"], shown["torch_baseline"]), ("relu", "F.relu"))
         self.assertEqual(shown["cases"]["float64"][0], "f64[3]")
+        self.assertEqual((shown["timed"]["cpu"][0], shown["timed"]["cuda"][-1]), ("f32[16384]", "f32[134217728]"))
         self.refused("task", "show", "relu", "-f", "csv", says="--format csv")
         self.refused("task", "new", "relu", "--lang", "c", "-f", "json", "-o", "new.c", says="--format json")
 
