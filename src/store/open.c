@@ -27,6 +27,11 @@ static const char schema[] =
     "PRAGMA application_id=" TEXT(APPLICATION_ID) ";"
     "PRAGMA user_version=" TEXT(KG_STORE_SCHEMA) ";";
 
+// What lists choose by, in one index, so that a list does not read the records that it does not show. Not in `schema`:
+// databases of that version are without it, and it may be added to them, as it is no part of what is stored.
+static const char list_index[] =
+    "CREATE INDEX IF NOT EXISTS results_listed ON results(task, verdict, device_kind, device)";
+
 char *kg_store_default_path(void) {
     const char *db = getenv("KGATE_DB"), *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
     if (db && *db) return kg_strdup(db);
@@ -153,8 +158,8 @@ static int prepare_file(kg_database *s, bool read_only, kg_error *err) {
     if (sqlite3_db_readonly(s->db, "main"))
         return kg_fail(err, KG_ERR_CANNOT,
                        "database %s: it cannot be written: choose another with --db FILE, or --no-db", s->path);
-    if (use_wal(s, err)) return -1;
-    return version ? 0 : create_schema(s, err);
+    if (use_wal(s, err) || (!version && create_schema(s, err))) return -1;
+    return kg_store_exec(s, list_index, "adding an index", err);
 }
 
 static int open_file(kg_database *s, int flags, kg_error *err) {

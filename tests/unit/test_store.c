@@ -159,9 +159,12 @@ static void lists_are_newest_first_and_filtered(void **state) {
         const char *expected;
     } cases[] = {{{0}, "[\"4\",\"3\",\"2\",\"1\"]"},
                  {{.task = "relu", .verdict = "slow"}, "[\"4\",\"1\"]"},
+                 {{.task = "relu", .limit = 2}, "[\"4\",\"3\"]"},
+                 {{.verdict = "broken"}, "[\"3\"]"},
+                 {{.verdict = "slow", .device = "a processor"}, "[\"4\",\"2\",\"1\"]"},
                  {{.device = "cpu", .limit = 1}, "[\"4\"]"},
                  {{.device = "cuda"}, "[]"}};
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         json_t *names = json_array(), *expected = json_loads(cases[i].expected, 0, NULL);
         assert_int_equal(kg_store_list(s, &cases[i].f, count, names, NULL), 0);
         assert_true(json_equal(names, expected));
@@ -169,6 +172,38 @@ static void lists_are_newest_first_and_filtered(void **state) {
         json_decref(expected);
     }
     kg_store_close(s);
+}
+
+static int64_t number_of(const char *path, const char *sql) {
+    sqlite3 *db = NULL;
+    sqlite3_stmt *q = NULL;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &q, NULL), SQLITE_OK);
+    int64_t n = sqlite3_step(q) == SQLITE_ROW ? sqlite3_column_int64(q, 0) : -1;
+    sqlite3_finalize(q);
+    sqlite3_close(db);
+    return n;
+}
+
+// One of a kgate that had no such index: it is read as it is, and the next that writes into it adds the index.
+static void a_database_without_the_index_of_lists_is_read_and_gets_it(void **state) {
+    (void)state;
+    static const char there[] = "SELECT count(*) FROM sqlite_master WHERE name = 'results_listed'";
+    kg_database *s = opened("older.db");
+    json_t *r = record("x.c", "relu", "slow"), *names = json_array();
+    assert_int_equal(kg_store_add(s, begun(s, "{}"), r, NULL), 0);
+    kg_store_close(s);
+    assert_int_equal(number_of("older.db", there), 1);
+    number_of("older.db", "DROP INDEX results_listed");
+    assert_int_equal(kg_store_open("older.db", true, &s, NULL), 0);
+    assert_int_equal(kg_store_list(s, &(kg_store_filter){.verdict = "slow"}, count, names, NULL), 0);
+    assert_int_equal(json_array_size(names), 1);
+    kg_store_close(s);
+    assert_int_equal(number_of("older.db", there), 0);
+    kg_store_close(opened("older.db"));
+    assert_int_equal(number_of("older.db", there), 1);
+    json_decref(names);
+    json_decref(r);
 }
 
 static void an_unfinished_run_is_found_by_its_settings(void **state) {
@@ -395,6 +430,7 @@ int main(void) {
         cmocka_unit_test(a_beginning_finds_the_one_id_that_begins_so),
         cmocka_unit_test(ids_of_equal_records_differ),
         cmocka_unit_test(lists_are_newest_first_and_filtered),
+        cmocka_unit_test(a_database_without_the_index_of_lists_is_read_and_gets_it),
         cmocka_unit_test(an_unfinished_run_is_found_by_its_settings),
         cmocka_unit_test(ceilings_belong_to_a_device_and_its_driver),
         cmocka_unit_test(a_writer_killed_in_the_middle_loses_nothing),
