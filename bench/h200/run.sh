@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Everything the claims about an H200 rest on, in one call. On the GPU machine, from the root of a checkout:
-#     bench/h200/run.sh KGATE CANDIDATES.jsonl OUTDIR [ceilings|clocks|examples|spread|faults|candidates|scoped|pytorch ...]
+#     bench/h200/run.sh KGATE CANDIDATES.jsonl OUTDIR [QUESTION ...]
+# QUESTION: ceilings, clocks, examples, spread, faults, candidates, scoped, pytorch, truth, throughput, aa; all without one, and
+# truth, throughput and aa take a call of some nine minutes each (aa goes on where an earlier call with this OUTDIR stopped).
 # KGATE: the program of `make dist`. CANDIDATES.jsonl: machine-written kernels with recorded verdicts. Needs nvcc, ncu and a
 # python3 with torch and Triton. Writes one text file a question into OUTDIR, and prints them. `scoped` needs what
 # `candidates` left there.
@@ -8,7 +10,7 @@ set -u
 kgate=$1 candidates=$2 out=$3
 shift 3
 [ -x "$kgate" ] && [ -r "$candidates" ] || { echo "bench/h200/run.sh: no program $kgate, or no candidates $candidates" >&2; exit 2; }
-questions=${*:-ceilings clocks examples spread faults candidates scoped pytorch}
+questions=${*:-ceilings clocks examples spread faults candidates scoped pytorch truth throughput aa}
 export KGATE_DB=$out/kgate.db PYTHONUNBUFFERED=1
 run() { timeout "$1" "$kgate" "${@:2}"; }
 wanted() { [[ " $questions " == *" $1 "* ]]; }
@@ -74,4 +76,22 @@ wanted pytorch && {
     section "PyTorch itself as the candidate of every task, all its cases"
     timeout 500 bench/crosscheck/crosscheck.py --kgate "$kgate" --device cuda --pairs 0 --known bench/crosscheck/known-cuda.txt
 } 2>&1 | tee "$out/pytorch.txt"
+
+wanted truth && {
+    section "truth: kgate beside ncu, CUPTI, do_bench and a plain event pair"
+    timeout 585 python3 bench/truth/truth.py --kgate "$kgate" -o "$out" --budget 540
+} 2>&1 | tee "$out/truth.txt"
+
+wanted throughput && {
+    section "throughput: seconds a candidate"
+    timeout 590 python3 bench/throughput/throughput.py "$kgate" "$candidates" -o "$out" --budget 550
+} 2>&1 | tee "$out/throughput.txt"
+
+wanted aa && {
+    section "does a launch more or less change a time? (bench/clocks/parity.cu)"
+    nvcc -O2 -std=c++17 -arch=native -I include bench/clocks/parity.cu -o "$out/parity" && timeout 40 "$out/parity"
+    rm -f "$out/parity"
+    section "A/A, and planted slowdowns"
+    timeout 560 python3 bench/aa/aa.py --kgate "$kgate" -o "$out" --budget 520
+} 2>&1 | tee "$out/aa.txt"
 exit 0
