@@ -15,9 +15,9 @@
 // rung.
 //
 // Bounds. Integers: src/oracle/quantise.h. An absolute error e_j = error(s_j) + 8 u (1 + |s_j| + |max|) of a score s_j
-// makes P_j exp(e_j) times as large, which for integers one off is more than 1 + e_j; the sum it is divided by may lose
-// the mean of 1 - exp(-e), weighted with P, and its own rounding. P's
-// errors over its scale widen what is near a tie. The product in float as in sum.c, and sum |value| error(P).
+// makes P_j exp(e_j) times as large or as small, which for integers one off is more than 1 + e_j; the sum it is divided
+// by loses the mean of 1 - exp(-e), weighted with P, or gains that of exp(e) - 1, and its own rounding. P's errors over
+// its scale widen what is near a tie. The product in float as in sum.c, and sum |value| error(P).
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -296,10 +296,18 @@ static double score(head *d, int64_t j, double *error) {
     return scale * v.value;
 }
 
+// What P_j may err by: score j is e too large and the others are too small, or the other way round. It stays in 0..1.
+static double error_of_p(double distance, double e, double total, double lost, double gained) {
+    const double p = exp(distance) / total;
+    const double most = exp(fmin(distance + e, 700)) / (total * fmax(1 - lost, 1e-9));
+    const double least = exp(distance - e) / (total * (1 + gained));
+    return fmax(fmin(most, 1) - p, p - least);
+}
+
 // The softmax of row i of query.
 static void take_row(head *d, int64_t i) {
     const int grain = d->call->reading->choice[1];
-    double most = -INFINITY, mean_loss = 0;
+    double most = -INFINITY, lost = 0, gained = 0;
     load_row(d, QUERY, i, d->line);
     if (grain != KG_NOT_QUANTISED) quantise(d, QUERY, grain, d->line, d->depth, &d->query);
     for (int64_t j = 0; j < d->keys; j++) {
@@ -310,13 +318,15 @@ static void take_row(head *d, int64_t i) {
     for (int64_t j = 0; j < d->keys; j++) {
         d->p_error[j] += 0x1p-24 * KG_LAMBDA * (1 + fabs(d->score[j]) + fabs(most));
         d->p[j] = exp(d->score[j] - most);
-        mean_loss -= d->p[j] * expm1(-d->p_error[j]);
+        lost -= d->p[j] * expm1(-d->p_error[j]);
+        gained += d->p[j] * expm1(fmin(d->p_error[j], 700));
         kg_sum_add(&sum, d->p[j]);
     }
-    const double total = kg_sum_value(&sum), lost = fmin((mean_loss + 0x1p-24 * kg_sum_acc(&sum)) / total, 0.5);
+    const double total = kg_sum_value(&sum), rounding = 0x1p-24 * kg_sum_acc(&sum);
     for (int64_t j = 0; j < d->keys; j++) {
+        d->p_error[j] = error_of_p(d->score[j] - most, d->p_error[j], total, (lost + rounding) / total,
+                                   (gained + rounding) / total);
         d->p[j] /= total;
-        d->p_error[j] = d->p[j] * (exp(fmin(d->p_error[j], 50)) / (1 - lost) - 1);
     }
 }
 
