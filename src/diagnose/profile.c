@@ -130,6 +130,11 @@ static void add_lines(kg_sample *s, const instruction *i) {
     }
 }
 
+static bool begins(const char *text, size_t n, const char *with) {
+    const size_t length = strlen(with);
+    return n > length && memcmp(text, with, length) == 0;
+}
+
 static void read_sample(const char *text, size_t n, const listing *l, kg_sample *s, counts *c) {
     const char *end = text + n, *at = text;
     char *rest;
@@ -141,9 +146,10 @@ static void read_sample(const char *text, size_t n, const listing *l, kg_sample 
         c->packed += i && i->kind == PACKED;
         add_lines(s, i);
     } else {
-        const bool mathematics = n > 4 && memcmp(at, "libm", 4) == 0;
-        c->n += mathematics;
-        c->library += mathematics;
+        const bool numbers = begins(at, n, "libm.") || begins(at, n, "libm-"), vectors = begins(at, n, "libmvec");
+        c->n += numbers || vectors;
+        c->library += numbers;
+        c->packed += vectors;
     }
     for (int k = 0; k < MOST_CALLS && (at = memchr(at, ' ', (size_t)(end - at))); k++)
         add_lines(s, holding(l, strtoull(++at, &rest, 16)));

@@ -63,6 +63,22 @@ static void lines_are_those_of_the_samples_their_callers_and_where_they_were_inl
     kg_profile_free(p);
 }
 
+// glibc's exp of eight numbers at once is no call for each element.
+static void the_librarys_vectors_are_vectors(void **state) {
+    (void)state;
+    char samples[4096], *end = samples;
+    end = repeat("libm-2.31.so 1024", 10, end);
+    end = repeat("libmvec.so.1 1024", 20, end);
+    end = repeat("libmimalloc.so 1024", 5, end);
+    end = repeat("@100b", 10, end);
+    kg_facts f = {0};
+    kg_profile_free(kg_profile_read(samples, code, "candidate.c", &f));
+    assert_float_equal(kg_facts_get(&f, "math_share"), 10.0 / 40, 1e-9);
+    assert_float_equal(kg_facts_get(&f, "vector_share"), 20.0 / 40, 1e-9);
+    assert_float_equal(kg_facts_get(&f, "scalar_share"), 10.0 / 40, 1e-9);
+    kg_facts_free(&f);
+}
+
 static void too_few_or_of_other_files_are_no_profile(void **state) {
     (void)state;
     char samples[4096];
@@ -93,6 +109,7 @@ static void any_bytes_are_read(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_are_those_of_the_samples_their_callers_and_where_they_were_inlined),
-        cmocka_unit_test(too_few_or_of_other_files_are_no_profile), cmocka_unit_test(any_bytes_are_read)};
+        cmocka_unit_test(the_librarys_vectors_are_vectors), cmocka_unit_test(too_few_or_of_other_files_are_no_profile),
+        cmocka_unit_test(any_bytes_are_read)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
