@@ -19,6 +19,7 @@ typedef enum { NEITHER, SCALAR, PACKED } float_kind;
 typedef struct {
     uint64_t at;
     float_kind kind;
+    bool waits;                   // a call that waits for other threads, whose time is not seen
     uint32_t n, lines[KG_CHAIN];  // of the source: its own, and those that it was inlined at
 } instruction;
 
@@ -45,6 +46,17 @@ static float_kind kind_of(const char *mnemonic, size_t n) {
     for (size_t i = 0; i < sizeof x86 / sizeof *x86; i++) arithmetic |= strncmp(at, x86[i], strlen(x86[i])) == 0;
     if (!arithmetic || end - at < 4 || (end[-1] != 's' && end[-1] != 'd')) return NEITHER;
     return end[-2] == 'p' ? PACKED : end[-2] == 's' ? SCALAR : NEITHER;
+}
+
+static bool waits(const char *text, size_t n) {
+    static const char *const calls[] = {"<GOMP_parallel", "<__kmpc_fork_call", "<pthread_join", "<thrd_join"};
+    const char *name = memchr(text, '<', n);
+    bool is = false;
+    for (size_t i = 0; name && i < sizeof calls / sizeof *calls; i++) {
+        const size_t length = strlen(calls[i]);
+        is |= (size_t)(text + n - name) > length && memcmp(name, calls[i], length) == 0;
+    }
+    return is;
 }
 
 // "/scratch/candidate.c:12 (discriminator 3)", of file "candidate.c".
@@ -82,6 +94,7 @@ static void read_listed(listing *l, instruction *now, const char *text, size_t n
         now->at = strtoull(text, &end, 16);
         if (*end != ':' || end[1] != '\t') return;
         now->kind = kind_of(end + 2, n - (size_t)(end + 2 - text));
+        now->waits = waits(end + 2, n - (size_t)(end + 2 - text));
         add_instruction(l, now);
     } else if (memchr(text, ':', n) && text[n - 1] != ':') {
         const char *from = memchr(text, '(', n);
@@ -135,10 +148,13 @@ static bool begins(const char *text, size_t n, const char *with) {
     return n > length && memcmp(text, with, length) == 0;
 }
 
-static void read_sample(const char *text, size_t n, const listing *l, kg_sample *s, counts *c) {
-    const char *end = text + n, *at = text;
+// false: the calling thread waited for others, who are not sampled: that is no place where time goes.
+static bool read_sample(const char *text, size_t n, const listing *l, kg_sample *s, counts *c) {
+    const char *end = text + n, *at = text, *call = memchr(text, ' ', n);
+    const instruction *caller = call ? holding(l, strtoull(call + 1, NULL, 16)) : NULL;
     char *rest;
     *s = (kg_sample){0};
+    if (*text != '@' && caller && caller->waits) return false;
     if (*at == '@') {
         const instruction *i = holding(l, strtoull(at + 1, &rest, 16));
         c->n++;
@@ -153,6 +169,7 @@ static void read_sample(const char *text, size_t n, const listing *l, kg_sample 
     }
     for (int k = 0; k < MOST_CALLS && (at = memchr(at, ' ', (size_t)(end - at))); k++)
         add_lines(s, holding(l, strtoull(++at, &rest, 16)));
+    return true;
 }
 
 static void say_facts(const counts *c, kg_facts *f) {
@@ -171,7 +188,7 @@ kg_profile *kg_profile_read(const char *samples, const char *code, const char *f
     kg_line line;
     while (p->n < MOST_SAMPLES && kg_next_line(&samples, end, &line)) {
         if (line.n == 0) continue;
-        read_sample(line.p, line.n, &l, &p->samples[p->n], &c);
+        if (!read_sample(line.p, line.n, &l, &p->samples[p->n], &c)) continue;
         known += p->samples[p->n++].n > 0;
     }
     free(l.items);

@@ -23,6 +23,8 @@ static const char code[] =
     "k():\n/s/candidate.c:8 (discriminator 3)\n"
     "    1020:\tcall   1030 <tanh@plt>\n"
     "    1025:\tmov    %rax,%rbx\n"
+    "    1028:\tcall   1036 <GOMP_parallel@plt>\n"
+    "    102d:\tcall   1038 <pthread_join@plt>\n"
     "/s/candidate.c:12\n"
     "    1040:\tvmulps %zmm1,%zmm0,%zmm0\n"
     "/s/other_candidate.c:3\n"
@@ -79,6 +81,24 @@ static void the_librarys_vectors_are_vectors(void **state) {
     kg_facts_free(&f);
 }
 
+// Their work is not seen, so that the wait for it says nothing of where time goes.
+static void waits_for_other_threads_are_no_samples(void **state) {
+    (void)state;
+    char samples[4096], *end = samples;
+    kg_facts f = {0};
+    end = repeat("libgomp.so.1 102c", 30, end);
+    end = repeat("libc.so.6 1031", 30, end);
+    end = repeat("@100b 102c", 15, end);
+    assert_null(kg_profile_read(samples, code, "candidate.c", &f));
+    end = repeat("libgomp.so.1 1024", 5, end);
+    kg_profile *p = kg_profile_read(samples, code, "candidate.c", &f);
+    assert_non_null(p);
+    assert_int_equal(p->n, 20);
+    assert_float_equal(share(p, 7, 7), 15.0 / 20, 1e-9);
+    kg_facts_free(&f);
+    kg_profile_free(p);
+}
+
 static void too_few_or_of_other_files_are_no_profile(void **state) {
     (void)state;
     char samples[4096];
@@ -109,7 +129,7 @@ static void any_bytes_are_read(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_are_those_of_the_samples_their_callers_and_where_they_were_inlined),
-        cmocka_unit_test(the_librarys_vectors_are_vectors), cmocka_unit_test(too_few_or_of_other_files_are_no_profile),
-        cmocka_unit_test(any_bytes_are_read)};
+        cmocka_unit_test(the_librarys_vectors_are_vectors), cmocka_unit_test(waits_for_other_threads_are_no_samples),
+        cmocka_unit_test(too_few_or_of_other_files_are_no_profile), cmocka_unit_test(any_bytes_are_read)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
