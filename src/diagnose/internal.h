@@ -130,7 +130,8 @@ char *kg_read_plain(int folder, const char *name, size_t *size);
 
 #define KG_PLACES 6
 typedef struct {
-    uint32_t lines[KG_PLACES];  // from 1, ascending, distinct
+    uint32_t lines[KG_PLACES];  // from 1, distinct; ascending but for those with more of the time, which come first
+    double shares[KG_PLACES];   // of the time, in the loop around each; 0 without a profile
     size_t n;
     kg_captures first;           // of the first place
     kg_lines around[KG_PLACES];  // the loops they are in, as far as a profile says that time goes there

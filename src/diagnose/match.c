@@ -56,14 +56,18 @@ static bool sides_hold(const search *x, kg_captures *c) {
     return true;
 }
 
-static void add_place(kg_places *p, uint32_t line, const kg_captures *c) {
+// Where most of the time goes comes first.
+static void add_place(kg_places *p, uint32_t line, double share, const kg_captures *c) {
     size_t at = 0;
-    while (at < p->n && p->lines[at] < line) at++;
-    if (at < p->n && p->lines[at] == line) return;
+    for (size_t i = 0; i < p->n; i++)
+        if (p->lines[i] == line) return;
+    while (at < p->n && (p->shares[at] > share || (p->shares[at] == share && p->lines[at] < line))) at++;
     if (at == 0) p->first = *c;
     if (p->n == KG_PLACES) return;
     memmove(p->lines + at + 1, p->lines + at, (p->n - at) * sizeof *p->lines);
+    memmove(p->shares + at + 1, p->shares + at, (p->n - at) * sizeof *p->shares);
     p->lines[at] = line;
+    p->shares[at] = share;
     p->n++;
 }
 
@@ -88,12 +92,14 @@ static kg_lines around(TSNode at) {
 
 // A place where all holds; it counts unless no time goes there.
 static void found(search *x, TSNode at, const kg_captures *c) {
+    double share = 0;
     if (x->profile) {
         const kg_lines lines = around(at);
-        if (kg_profile_share(x->profile, &lines, 1) < COLD) return;
+        share = kg_profile_share(x->profile, &lines, 1);
+        if (share < COLD) return;
         if (x->out->n_around < KG_PLACES) x->out->around[x->out->n_around++] = lines;
     }
-    add_place(x->out, ts_node_start_point(at).row + 1, c);
+    add_place(x->out, ts_node_start_point(at).row + 1, share, c);
 }
 
 // Whether enough of the time goes to the places found.
