@@ -67,6 +67,7 @@ typedef struct {
     bool authoring;
     bool enough;   // by itself it explains a miss: such a cause usually does, and most of the time goes there
     double share;  // NAN: not modelled
+    const kg_rule *rule;
 } finding;
 
 static char *evidence_of(const kg_rule *r, const kg_places *p, const kg_syntax *s, const kg_facts *facts) {
@@ -111,7 +112,8 @@ static finding make(const kg_rule *r, const kg_places *p, const kg_syntax *s, co
                      .rank = r->cause == KG_CAUSE_HAZARD ? 0 : weight,
                      .authoring = r->cause == KG_CAUSE_AUTHORING,
                      .enough = !known && r->weight >= EXPLAINS && spent >= EXPLAINS,
-                     .share = known ? share : NAN};
+                     .share = known ? share : NAN,
+                     .rule = r};
 }
 
 static int by_rank(const void *a, const void *b) {
@@ -125,13 +127,19 @@ typedef struct {
     size_t n;
 } findings;
 
+static bool said_already(const findings *found, const char *rule) {
+    for (size_t i = 0; rule && i < found->n; i++)
+        if (strcmp(found->items[i].rule->id, rule) == 0) return true;
+    return false;
+}
+
 static void ask(kg_diagnoser *d, size_t table, const kg_subject *s, const kg_syntax *syntax, findings *found) {
     for (size_t i = 0; i < tables[table]->n; i++) {
         const kg_rule *r = &tables[table]->rules[i];
         kg_places places = {.n = 0};
         if (s->only && strcmp(s->only, r->id) != 0) continue;
         if (r->languages && !(r->languages & KG_IN(s->language))) continue;
-        if (!kg_conditions_hold(r->when, s->facts)) continue;
+        if (!kg_conditions_hold(r->when, s->facts) || said_already(found, r->unless)) continue;
         if (r->path[0]) {
             if (!syntax->tree) continue;
             const kg_rule_queries *q = queries_of(d, table, i, syntax);

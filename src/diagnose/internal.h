@@ -44,6 +44,7 @@ typedef struct {
     size_t at_most;  // of a path's places, more are no fault; 0: any number is
     double hot;      // only where a profile says that at least this share of the time goes; 0: without a profile too
     kg_condition when[KG_WHEN];
+    const char *unless;    // a rule before it in its table: where that one speaks, this one has nothing to add
     const char *explains;  // a fact: the share of its time that goes when the change is made; NULL: not modelled
     double weight;         // without one: how much such a cause usually explains, 0 to 1
     const char *message, *evidence, *change;

@@ -5,7 +5,9 @@
 #define INNERMOST \
     { 1, "(for_statement)" }
 // What computes a number of many from one in the C library, with a call.
-#define FUNCTIONS "exp|log|log1p|expm1|tanh|erf|erfc|sin|cos|tan|pow|cbrt"
+#define FUNCTIONS                                                                                                \
+    "exp|exp2|expm1|log|log2|log10|log1p|sin|cos|tan|asin|acos|atan|atan2|sinh|cosh|tanh|asinh|acosh|atanh|erf|" \
+    "erfc|tgamma|lgamma|pow|cbrt|hypot|fmod|remainder"
 
 static const kg_rule rules[] = {
     {
@@ -136,10 +138,23 @@ static const kg_rule rules[] = {
         .cause = KG_CAUSE_AUTHORING,
         .path = {C_CALL_AT("(" FUNCTIONS ")f?")},
         .hot = 0.5,
-        .when = {SLOW, {"math_share", '>', 0.4}},
+        .when = {SLOW, {"math_share", '>', 0.2}},
         .weight = 0.7,
         .message = "$f of the C library is called for every element, and a loop with calls is no loop over vectors",
         .evidence = "$at; the library has {math_share} of its work's samples",
+        .change = "a polynomial written out in the loop, as examples/c/softmax_fast.c has it for exp",
+    },
+    {
+        // Through a macro, a pointer, or a function whose call of it was made a jump.
+        .id = "c-library-time",
+        .languages = C,
+        .cause = KG_CAUSE_AUTHORING,
+        .unless = "c-library-calls",
+        .when = {SLOW, {"math_share", '>', 0.4}},
+        .weight = 0.7,
+        .message =
+            "the C library's mathematics takes the time, one number a call, and a loop with calls is no loop over vectors",
+        .evidence = "the library has {math_share} of its work's samples",
         .change = "a polynomial written out in the loop, as examples/c/softmax_fast.c has it for exp",
     },
     {
@@ -152,6 +167,7 @@ static const kg_rule rules[] = {
                   {1, "((identifier) @access (#match? @access \"^kg_(get|put)\"))"},
                   {1, "(assignment_expression left: (identifier) operator: \"+=\")"}},
         .hot = 0.5,
+        .unless = "c-library-calls",
         .when = {SLOW, {"scalar_share", '>', 0.15}, {"vector_share", '<', 0.03}, {"math_share", '<', 0.4}},
         .weight = 0.7,
         .message = "the compiler made no vectors of the loop: it computes one number at a time",
