@@ -50,11 +50,11 @@ static const kg_rule rules[] = {
         .id = "c-column-inner",
         .languages = C,
         .cause = KG_CAUSE_AUTHORING,
-        .path =
-            {C_UNIT_LOOP,
-             "(subscript_expression indices: (subscript_argument_list (binary_expression left: (binary_expression "
-             "left: (identifier) @row operator: \"*\" right: (identifier) @by) operator: \"+\" right: (_) @rest)) (#eq? @row "
-             "\"$k\") (#not-eq? @rest @row) (#not-match? @by \"stride|step|inc|_s$|^[A-Z][A-Z_0-9]+$\")) @in"},
+        .path = {C_UNIT_LOOP,
+                 "(subscript_expression indices: (subscript_argument_list (binary_expression left: (binary_expression "
+                 "left: (identifier) @row operator: \"*\" right: [(identifier) (number_literal)] @by) operator: \"+\" "
+                 "right: (_) @rest)) (#eq? @row \"$k\") (#not-eq? @rest @row) (#not-match? @by "
+                 "\"stride|step|inc|_s$|^[A-Z][A-Z_0-9]+$|^[0-9][0-9]?$\")) @in"},
         .lacks = {INNERMOST},
         .when = {SLOW},
         .weight = 0.7,
@@ -153,7 +153,7 @@ static const kg_rule rules[] = {
         .when = {SLOW, {"math_share", '>', 0.4}},
         .weight = 0.7,
         .message =
-            "the C library's mathematics takes the time, one number a call, and a loop with calls is no loop over vectors",
+            "the C library's mathematics takes the time, one number a call: a loop with calls is none over vectors",
         .evidence = "the library has {math_share} of its work's samples",
         .change = "a polynomial written out in the loop, as examples/c/softmax_fast.c has it for exp",
     },
@@ -189,6 +189,19 @@ static const kg_rule rules[] = {
         .message = "the index of every element is found by a division",
         .evidence = "$in in the loop over $k",
         .change = "nested loops over the dimensions, whose indices count by themselves",
+    },
+    {
+        .id = "c-dynamic-turns",
+        .languages = C,
+        .cause = KG_CAUSE_AUTHORING,
+        .path = {"((preproc_call argument: (preproc_arg) @pragma) . (for_statement body: (_) @in) @at (#match? @pragma "
+                 "\"^ *omp .*schedule *[(] *dynamic *(, *[1-8] *)?[)]\"))"},
+        .lacks = {{1, "(for_statement)"}, {1, "(while_statement)"}, {1, "(do_statement)"}, {1, "(call_expression)"}},
+        .when = {SLOW},
+        .weight = 0.8,
+        .message = "threads ask for each turn of a loop whose turns are a few instructions",
+        .evidence = "#pragma $pragma",
+        .change = "schedule(static), or turns that are blocks of a thousand elements",
     },
     {
         .id = "c-critical",
