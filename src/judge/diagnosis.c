@@ -85,9 +85,15 @@ static void facts_of_kernels(kg_trial *t, const kg_case_times *ct, kg_facts *f) 
     free(folder);
 }
 
+// Lines that the source gives numbers of its own say nothing of it.
+static bool renumbers(const kg_candidate *c) {
+    static const char line[] = "#line";
+    return memmem(c->source, c->source_len, line, sizeof line - 1) != NULL;
+}
+
 // Where a C candidate's time goes; NULL: not known.
 static kg_profile *profile_of(kg_trial *t, const kg_case_times *ct, kg_facts *f) {
-    char *folder = observe(t, ct), *code = NULL;
+    char *folder = renumbers(t->cand) ? NULL : observe(t, ct), *code = NULL;
     kg_profile *p = NULL;
     if (folder && kg_list_code(t->artifact.artifact, kg_session_scratch(t->session), DISASSEMBLY_S, &code) == 0)
         p = kg_profile_from_scratch(folder, code, "candidate.c", f);

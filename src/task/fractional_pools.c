@@ -167,8 +167,8 @@ int kg_fractional_pool_holds(const kg_answer *a, kg_holds *h, const kg_view *inp
     if (total == 0) return 0;
     s.unit = fmax(0x1p-24, kg_dtype_unit(input->desc.dtype));
     s.looked = dims[0].out * dims[1].out;
-    const double planes = (double)(total / s.looked);
-    const double afford = BUDGET / (4.0 * (double)(dims[0].kernel * dims[1].kernel) * planes);
+    const int64_t planes = total / s.looked;
+    const double afford = BUDGET / (4.0 * (double)(dims[0].kernel * dims[1].kernel) * (double)planes);
     if (!a->full && (double)s.looked > fmax(256, afford)) s.looked = (int64_t)fmax(256, afford);
     const int64_t chosen = choose_planes(&s);
     const int rc = chosen < 0 ? -1 : look(&s, chosen);

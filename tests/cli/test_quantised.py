@@ -162,6 +162,13 @@ class Quantised(unittest.TestCase):
         self.assertEqual(record["verdict"], "right", record["correctness"])
         self.assertGreater(record["correctness"]["worst"]["error_over_bound"], 0.9)
 
+    def test_a_larger_sum_of_scores_one_off_makes_all_weights_smaller(self):
+        """One key's score that may be higher takes from all others: more than one that may be lower gives them."""
+        done = subprocess.run([KGATE, "run", "--no-db", "--check-only", "--device", "cpu", "--format", "jsonl", "--seed", "5060",
+                               "--case", "f32[2,24,20] key=f32[2,24,20] value=f32[2,24,20] outliers",
+                               os.path.join(EXAMPLES, "attention_w8a8.c")], capture_output=True, text=True, timeout=120, check=True)
+        self.assertEqual(json.loads(done.stdout)["verdict"], "right", done.stdout)
+
     def test_other_arithmetic_is_incorrect_and_float_is_called_so(self):
         kernels = list(wrong())
         # Which case is the worst follows the seed, and in one of a single key attention's value is all there is.
