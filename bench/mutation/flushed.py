@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Honest kernels as a device runs them that takes denormals for zero: they must stay right.
 
-  flushed.py [--kgate PROGRAM] [--cases quick|full] [TASK...]
+  flushed.py [--kgate PROGRAM] [--cases quick|full] [--seed N] [TASK...]
 
 Writes each kernel of examples/kbx and examples/gap22 anew, so that it gets its float32 inputs with every denormal
 replaced by a zero of the same sign, and its outputs are flushed likewise; kgate judges them. Exits 1 when one is not
@@ -62,9 +62,10 @@ def main():
     p.add_argument("tasks", nargs="*", metavar="TASK")
     p.add_argument("--kgate", default=os.path.join(ROOT, "build", "kgate"))
     p.add_argument("--cases", default="quick")
+    p.add_argument("--seed", default="1")
     o = p.parse_args()
     lines = [json.dumps({"task": task, "language": "c", "code": on_a_flushing_device(text)}) + "\n" for task, text, *_ in kernels(set(o.tasks))]
-    command = [o.kgate, "run", "--no-db", "--device", "cpu", "--check-only", "--scope", "small", "--cases", o.cases, "--seed", "1",
+    command = [o.kgate, "run", "--no-db", "--device", "cpu", "--check-only", "--scope", "small", "--cases", o.cases, "--seed", o.seed,
                "--format", "jsonl", "-"]
     done = subprocess.run(command, input="".join(lines), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
     records = [json.loads(line) for line in done.stdout.splitlines()]

@@ -1,5 +1,5 @@
 // Parameters, cases and oracles of the operations of activations.h.
-#include "task/activations.h"
+#include "task/pointwise.h"
 
 #include <string.h>
 
@@ -144,6 +144,7 @@ static kg_point sigmoid_at(const double *x, const void *ctx) {
 // in units of float32's roundoff.
 static kg_point mul_at(const double *x, const void *ctx) {
     (void)ctx;
+    if (kg_may_be_nan(x[0], x[1])) return (kg_point){x[0] * x[1], KG_ANY_ANSWER};
     kg_point p = kg_point_make(x[0] * x[1], x[0] * x[1]);
     if (fabs(x[0]) < 0x1p-126 && isfinite(x[1])) p.local += fabs(x[1]) * 0x1p-102;
     if (fabs(x[1]) < 0x1p-126 && isfinite(x[0])) p.local += fabs(x[0]) * 0x1p-102;

@@ -3,6 +3,8 @@
 #include <float.h>
 #include <string.h>
 
+#include "task/pointwise.h"
+
 kg_rounding kg_rounding_of(const kg_arg *mode) {
     if (mode->none || !mode->s) return KG_DIV_TRUE;
     return strcmp(mode->s, "trunc") == 0 ? KG_DIV_TRUNC : KG_DIV_FLOOR;
@@ -20,9 +22,17 @@ static kg_point true_quotient(double a, double b) {
     return p;
 }
 
-static double rounded(double q, kg_rounding r) { return r == KG_DIV_TRUNC ? trunc(q) : floor(q); }
+static double rounded(double q, kg_rounding r) {
+    return r == KG_DIV_TRUE ? q : r == KG_DIV_TRUNC ? trunc(q) : floor(q);
+}
+
+// 0 by 0, where denormals are taken for zero.
+static bool may_be_nan(double a, double b) {
+    return (kg_may_be_zero(b) && (a == 0 || kg_may_be_zero(a))) || (b == 0 && kg_may_be_zero(a));
+}
 
 kg_point kg_quotient(double a, double b, const kg_division *d) {
+    if (may_be_nan(a, b)) return (kg_point){rounded(a / b, d->rounding), KG_ANY_ANSWER};
     if (d->rounding == KG_DIV_TRUE) return true_quotient(a, b);
     const double q = a / b, u = kg_dtype_unit(d->dtype);
     if (!isfinite(q) || u == 0 || (fmod(a, b) == 0 && fabs(q) < 1 / u)) return kg_point_exact(rounded(q, d->rounding));

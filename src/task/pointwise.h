@@ -15,15 +15,22 @@ int kg_pointwise_oracle(const kg_call *call, kg_ref *ref, kg_map_fn f);
 // Sets the dtype of out= where a case gives one: for outputs whose dtype is not the input's.
 void kg_out_dtype(kg_cases *b, kg_dtype t);
 
+// Whether a device may take x for zero (flush to zero): it is a float32 denormal.
+static inline bool kg_may_be_zero(double x) { return x != 0 && fabs(x) < 0x1p-126; }
+// x y is infinite, and NaN where the other factor is taken for zero.
+static inline bool kg_may_be_nan(double x, double y) {
+    return (kg_may_be_zero(x) && isinf(y)) || (kg_may_be_zero(y) && isinf(x));
+}
+
 // A float32 denormal may be taken for zero (flush to zero) on the way to p = f(x). Here f is NaN on one side of 0 and a
 // number, or infinite, at 0: PTX's sqrt.approx.ftz gives -0 for the largest negative denormal.
 static inline kg_point kg_flushed_nan(kg_point p, double x) {
-    if (x != 0 && fabs(x) < 0x1p-126 && isnan(p.value)) p.local = KG_ANY_ANSWER;
+    if (kg_may_be_zero(x) && isnan(p.value)) p.local = KG_ANY_ANSWER;
     return p;
 }
 // The same, and f(0) = 0 or f(0) infinite.
 static inline kg_point kg_flushed(kg_point p, double x) {
-    if (isnan(p.value) || x == 0 || fabs(x) >= 0x1p-126) return kg_flushed_nan(p, x);
+    if (isnan(p.value) || !kg_may_be_zero(x)) return kg_flushed_nan(p, x);
     p.local = fabs(p.value) < 1 ? p.local + fabs(p.value) * 0x1p24 : INFINITY;
     return p;
 }

@@ -252,6 +252,21 @@ static void lines_and_coordinates(void **state) {
     assert_int_equal(kg_wrap_dim(-1, 0), 0);
 }
 
+// A float32 denormal that is taken for zero makes NaN of 0 / x, x / 0 and infinity * x: either answer is right.
+static void flushed_denormals_may_make_nan(void **state) {
+    (void)state;
+    static const double tiny = 0x1p-140, pairs[][2] = {{0, tiny}, {tiny, 0}, {tiny, -tiny}, {-0.0, tiny}};
+    for (int r = KG_DIV_TRUE; r <= KG_DIV_FLOOR; r++) {
+        const kg_division d = {.rounding = (kg_rounding)r, .dtype = KG_F32};
+        for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+            assert_true(kg_quotient(pairs[i][0], pairs[i][1], &d).local == KG_ANY_ANSWER);
+        assert_true(kg_quotient(1, 0, &d).local == 0);
+        assert_true(kg_quotient(0, 0x1p-126, &d).local == 0);
+    }
+    assert_true(kg_may_be_nan(INFINITY, -tiny) && kg_may_be_nan(tiny, -INFINITY));
+    assert_false(kg_may_be_nan(INFINITY, 0) || kg_may_be_nan(INFINITY, 0x1p-126) || kg_may_be_nan(tiny, 1));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sum_by_hand),
@@ -267,6 +282,7 @@ int main(void) {
         cmocka_unit_test(gelu_forms_differ_in_float),
         cmocka_unit_test(flushed_denormals_pass),
         cmocka_unit_test(lines_and_coordinates),
+        cmocka_unit_test(flushed_denormals_may_make_nan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

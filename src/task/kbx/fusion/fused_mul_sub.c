@@ -6,6 +6,7 @@
 
 #include "oracle/oracle.h"
 #include "task/families.h"
+#include "task/pointwise.h"
 
 static const kg_param params[] = {
     {.name = "input", .kind = KG_P_TENSOR},
@@ -61,6 +62,7 @@ typedef struct {
 static kg_point at(const double *x, const void *ctx) {
     const numbers *n = ctx;
     const double product = x[0] * x[1], scaled = n->alpha * x[2];
+    if (kg_may_be_nan(x[0], x[1])) return (kg_point){product - scaled, KG_ANY_ANSWER};
     kg_point p = kg_point_make(product - scaled, 2 * fabs(product) + fabs(scaled));
     // A denormal factor may be taken for zero, as in mul.
     if (fabs(x[0]) < 0x1p-126 && isfinite(x[1])) p.local += fabs(x[1]) * 0x1p-102;
