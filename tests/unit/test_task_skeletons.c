@@ -23,6 +23,7 @@ static void *copy_of(const void *p, size_t n) { return memcpy(kg_alloc(n), p, n)
 // ---- comparing ----------------------------------------------------------------------------------------
 // The rule of task.h, for one element.
 static bool within(kg_dtype t, double got, double value, double local, double acc, double u) {
+    if (local == KG_ANY_ANSWER) return true;
     if (isnan(value) || isnan(got)) return isnan(value) && isnan(got);
     if (!kg_dtype_is_float(t)) return fabs(got - value) <= local + acc;  // the allowed difference itself
     const double u_acc = u < 0x1p-24 ? u : 0x1p-24;
