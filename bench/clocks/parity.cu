@@ -11,19 +11,12 @@
 #include <cstdio>
 #include <vector>
 
+#include "cuda_check.h"
 #include "relu_plain.cu"
 
 #define CALLS   32
 #define BATCHES 7
 #define ROUNDS  8
-#define CHECK(x)                                                    \
-    do {                                                            \
-        cudaError_t e = (x);                                        \
-        if (e) {                                                    \
-            fprintf(stderr, "%s: %s\n", #x, cudaGetErrorString(e)); \
-            exit(1);                                                \
-        }                                                           \
-    } while (0)
 
 __global__ void nothing() {}
 __global__ void flush_read(uint4 *base, int64_t n) {

@@ -1,14 +1,15 @@
 // Calls kgate's own candidates by hand, for the clocks that are not kgate's. bench/truth/truth.py builds and runs it.
-//     nvcc -O2 -std=c++17 -arch=native -I include -I CUPTI/include -L CUPTI/lib64 bench/truth/truth.cu -lcupti -ldl -o
-//     truth truth clocks KERNEL.so TASK SIZE...     one JSON object a size: medians of an event pair and of CUPTI's
-//     records truth once KERNEL.so TASK SIZE...       CALLS calls a size and nothing else, for `ncu` truth sizes TASK
-//     SIZE...                what it makes of the sizes; needs no GPU
+//     nvcc -O2 -std=c++17 -arch=native -I include -I CUPTI/include -L CUPTI/lib64 bench/truth/truth.cu -lcupti -ldl
+//
+//     truth clocks KERNEL.so TASK SIZE...   one JSON object a size: medians of an event pair and of CUPTI's records
+//     truth once KERNEL.so TASK SIZE...     a few calls a size and nothing else, for ncu
+//     truth sizes TASK SIZE...              what it makes of the sizes; needs no GPU
+//
 // SIZE: shapes, `;` between two, and @DIM where the task has one: 4096@0, 1024,16@1, 256,256;256,256. float32.
 //
 // Before every call a kernel reads twice the L2 cache, as kgate's does (src/runner/cuda/cuda_rt.c says why no memset):
 // its name begins with flush_, so that it can be left out.
 #include <cuda_runtime.h>
-#include <cupti.h>
 #include <dlfcn.h>
 #include <kgate/kernel.h>
 
@@ -19,17 +20,11 @@
 #include <string>
 #include <vector>
 
+#include "../clocks/cupti_records.h"
+
 #define CALLS_ONCE   5
 #define CALLS        200
 #define LONG_CALL_US 2000.0  // fewer calls of such: a tenth
-#define CHECK(x)                                                    \
-    do {                                                            \
-        cudaError_t e = (x);                                        \
-        if (e) {                                                    \
-            fprintf(stderr, "%s: %s\n", #x, cudaGetErrorString(e)); \
-            exit(1);                                                \
-        }                                                           \
-    } while (0)
 
 // ---- sizes ------------------------------------------------------------------------------------------
 struct Size {
@@ -145,32 +140,6 @@ static void free_call(Call &c) {
 }
 
 // ---- clocks -----------------------------------------------------------------------------------------
-struct Record {
-    uint64_t start, end;
-};
-static std::vector<Record> records;
-
-static void CUPTIAPI buffer_wanted(uint8_t **b, size_t *size, size_t *max) {
-    *size = 8 << 20;
-    *b = (uint8_t *)aligned_alloc(8, *size);
-    *max = 0;
-}
-static void CUPTIAPI buffer_done(CUcontext, uint32_t, uint8_t *b, size_t, size_t valid) {
-    CUpti_Activity *r = nullptr;
-    while (cuptiActivityGetNextRecord(b, valid, &r) == CUPTI_SUCCESS) {
-        if (r->kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) continue;
-        auto *k = (CUpti_ActivityKernel9 *)r;
-        if (!strstr(k->name, "flush_")) records.push_back({k->start, k->end});
-    }
-    free(b);
-}
-
-static double median(std::vector<double> v) {
-    if (v.empty()) return 0;
-    std::sort(v.begin(), v.end());
-    return v[v.size() / 2];
-}
-
 static double by_events(Call &call, int calls) {
     std::vector<cudaEvent_t> a(calls), b(calls);
     std::vector<double> us;
@@ -198,7 +167,7 @@ static double by_events(Call &call, int calls) {
 // *sum: of a call's kernels; *span: from the start of its first to the end of its last; false: the records do not add
 // up.
 static bool by_cupti(Call &call, int calls, double *sum, double *span, size_t *kernels) {
-    records.clear();
+    kernel_records.clear();
     cuptiActivityRegisterCallbacks(buffer_wanted, buffer_done);
     if (cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) != CUPTI_SUCCESS) return false;
     for (int i = 0; i < calls; i++) {
@@ -208,9 +177,13 @@ static bool by_cupti(Call &call, int calls, double *sum, double *span, size_t *k
     CHECK(cudaDeviceSynchronize());
     cuptiActivityFlushAll(1);
     cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+    std::vector<KernelRecord> records;
+    for (const auto &k : kernel_records)
+        if (k.name.find("flush_") == std::string::npos) records.push_back(k);
     *kernels = records.size() / (size_t)calls;
     if (!*kernels || records.size() != *kernels * (size_t)calls) return false;
-    std::sort(records.begin(), records.end(), [](const Record &x, const Record &y) { return x.start < y.start; });
+    std::sort(records.begin(), records.end(),
+              [](const KernelRecord &x, const KernelRecord &y) { return x.start < y.start; });
     std::vector<double> sums, spans;
     for (size_t i = 0; i < records.size(); i += *kernels) {
         uint64_t total = 0;
