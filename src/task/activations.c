@@ -140,15 +140,10 @@ static kg_point sigmoid_at(const double *x, const void *ctx) {
     (void)ctx;
     return kg_sigmoid_point(*x);
 }
-// One rounding. A kernel may take a denormal factor for zero (flush to zero): up to 2^-126 times the other factor, here
-// in units of float32's roundoff.
+// One rounding.
 static kg_point mul_at(const double *x, const void *ctx) {
     (void)ctx;
-    if (kg_may_be_nan(x[0], x[1])) return (kg_point){x[0] * x[1], KG_ANY_ANSWER};
-    kg_point p = kg_point_make(x[0] * x[1], x[0] * x[1]);
-    if (fabs(x[0]) < 0x1p-126 && isfinite(x[1])) p.local += fabs(x[1]) * 0x1p-102;
-    if (fabs(x[1]) < 0x1p-126 && isfinite(x[0])) p.local += fabs(x[0]) * 0x1p-102;
-    return p;
+    return kg_flushed_factors(kg_point_make(x[0] * x[1], x[0] * x[1]), x[0], x[1]);
 }
 
 int kg_relu_oracle(const kg_call *call, kg_ref *ref) { return kg_map(call, ref, 1, input, relu_at, NULL); }

@@ -17,8 +17,8 @@ static kg_point true_quotient(double a, double b) {
     const double v = a / b;
     if (!isfinite(v) || v == 0) return kg_point_exact(v);
     kg_point p = kg_point_make(v, v);
-    if (fabs(b) < 0x1p-126) p.local = INFINITY;
-    else if (fabs(a) < 0x1p-126) p.local += fabs(v) * 0x1p24;
+    if (kg_may_be_zero(b)) p.local = INFINITY;
+    else if (kg_may_be_zero(a)) p.local += fabs(v) * 0x1p24;
     return p;
 }
 

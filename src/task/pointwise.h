@@ -17,9 +17,12 @@ void kg_out_dtype(kg_cases *b, kg_dtype t);
 
 // Whether a device may take x for zero (flush to zero): it is a float32 denormal.
 static inline bool kg_may_be_zero(double x) { return x != 0 && fabs(x) < 0x1p-126; }
-// x y is infinite, and NaN where the other factor is taken for zero.
-static inline bool kg_may_be_nan(double x, double y) {
-    return (kg_may_be_zero(x) && isinf(y)) || (kg_may_be_zero(y) && isinf(x));
+// p has the product x y in it, of which a factor may be taken for zero: that takes up to 2^-126 times the other one, in
+// units of float32's roundoff, or makes NaN of an infinity.
+static inline kg_point kg_flushed_factors(kg_point p, double x, double y) {
+    if ((kg_may_be_zero(x) && isinf(y)) || (kg_may_be_zero(y) && isinf(x))) p.local = KG_ANY_ANSWER;
+    else p.local += ((kg_may_be_zero(x) ? fabs(y) : 0) + (kg_may_be_zero(y) ? fabs(x) : 0)) * 0x1p-102;
+    return p;
 }
 
 // A float32 denormal may be taken for zero (flush to zero) on the way to p = f(x). Here f is NaN on one side of 0 and a

@@ -62,11 +62,8 @@ typedef struct {
 static kg_point at(const double *x, const void *ctx) {
     const numbers *n = ctx;
     const double product = x[0] * x[1], scaled = n->alpha * x[2];
-    if (kg_may_be_nan(x[0], x[1])) return (kg_point){product - scaled, KG_ANY_ANSWER};
     kg_point p = kg_point_make(product - scaled, 2 * fabs(product) + fabs(scaled));
-    // A denormal factor may be taken for zero, as in mul.
-    if (fabs(x[0]) < 0x1p-126 && isfinite(x[1])) p.local += fabs(x[1]) * 0x1p-102;
-    if (fabs(x[1]) < 0x1p-126 && isfinite(x[0])) p.local += fabs(x[0]) * 0x1p-102;
+    p = kg_flushed_factors(p, x[0], x[1]);
     // A step may overflow on the way to a difference that does not; one fused multiply-add does not show it.
     if (isfinite(p.value) && fmax(fabs(product), fabs(scaled)) > n->max * (1 - 0x1p-12)) p.local = INFINITY;
     return p;

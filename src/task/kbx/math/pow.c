@@ -65,13 +65,13 @@ static kg_point at(const double *x, const void *ctx) {
     (void)ctx;
     const double v = pow(x[0], x[1]);
     // An exponent that is taken for zero makes 1 of every base.
-    if (v != 1 && x[1] != 0 && fabs(x[1]) < 0x1p-126) return (kg_point){v, KG_ANY_ANSWER};
+    if (v != 1 && kg_may_be_zero(x[1])) return (kg_point){v, KG_ANY_ANSWER};
     // A negative base that is taken for zero makes no NaN.
     if (isnan(v) && kg_may_be_zero(x[0]) && !isnan(x[1])) return (kg_point){v, KG_ANY_ANSWER};
     if (!isfinite(v) || x[0] == 0 || x[1] == 0 || !isfinite(x[0])) return kg_point_exact(v);
     const double size = fabs(x[1]) * (1 + fabs(log(fabs(x[0]))));
     kg_point p = kg_point_make(v, isfinite(size) ? size * v : 0);
-    if (fabs(x[0]) < 0x1p-126) p.local = INFINITY;  // may be taken for zero
+    if (kg_may_be_zero(x[0])) p.local = INFINITY;
     return p;
 }
 
