@@ -19,8 +19,8 @@ typedef enum { NEITHER, SCALAR, PACKED } float_kind;
 typedef struct {
     uint64_t at;
     float_kind kind;
-    bool waits;                   // a call that waits for other threads, whose time is not seen
-    uint32_t n, lines[KG_CHAIN];  // of the source: its own, and those that it was inlined at
+    bool waits;       // a call that waits for other threads, whose time is not seen
+    kg_sample lines;  // of the source: its own, and those that it was inlined at
 } instruction;
 
 typedef struct {
@@ -48,31 +48,33 @@ static float_kind kind_of(const char *mnemonic, size_t n) {
     return end[-2] == 'p' ? PACKED : end[-2] == 's' ? SCALAR : NEITHER;
 }
 
+static void note_line(kg_sample *s, uint32_t line) {
+    for (uint32_t k = 0; k < s->n; k++)
+        if (s->lines[k] == line) return;
+    if (s->n < KG_CHAIN) s->lines[s->n++] = line;
+}
+
+// "/scratch/candidate.c:12 (discriminator 3)", noted where it is of file "candidate.c".
+static void note_place(kg_sample *s, const char *text, size_t n, const char *file) {
+    const char *remark = memchr(text, '(', n), *colon = memrchr(text, ':', remark ? (size_t)(remark - text) : n);
+    const size_t length = strlen(file);
+    if (!colon || (size_t)(colon - text) < length || memcmp(colon - length, file, length) != 0) return;
+    if ((size_t)(colon - text) > length && colon[-(ptrdiff_t)length - 1] != '/') return;
+    const uint32_t line = (uint32_t)strtoul(colon + 1, NULL, 10);
+    if (line > 0) note_line(s, line);
+}
+
+static bool begins(const char *text, size_t n, const char *with) {
+    const size_t length = strlen(with);
+    return n > length && memcmp(text, with, length) == 0;
+}
+
 static bool waits(const char *text, size_t n) {
     static const char *const calls[] = {"<GOMP_parallel", "<__kmpc_fork_call", "<pthread_join", "<thrd_join"};
     const char *name = memchr(text, '<', n);
-    bool is = false;
-    for (size_t i = 0; name && i < sizeof calls / sizeof *calls; i++) {
-        const size_t length = strlen(calls[i]);
-        is |= (size_t)(text + n - name) > length && memcmp(name, calls[i], length) == 0;
-    }
-    return is;
-}
-
-// "/scratch/candidate.c:12 (discriminator 3)", of file "candidate.c".
-static bool line_of(const char *text, size_t n, const char *file, uint32_t *line) {
-    const char *colon = memrchr(text, ':', n);
-    const size_t length = strlen(file);
-    if (!colon || (size_t)(colon - text) < length || memcmp(colon - length, file, length) != 0) return false;
-    if ((size_t)(colon - text) > length && colon[-(ptrdiff_t)length - 1] != '/') return false;
-    *line = (uint32_t)strtoul(colon + 1, NULL, 10);
-    return *line > 0;
-}
-
-static void note_line(instruction *i, uint32_t line) {
-    for (uint32_t k = 0; k < i->n; k++)
-        if (i->lines[k] == line) return;
-    if (i->n < KG_CHAIN) i->lines[i->n++] = line;
+    for (size_t i = 0; name && i < sizeof calls / sizeof *calls; i++)
+        if (begins(name, (size_t)(text + n - name), calls[i])) return true;
+    return false;
 }
 
 static void add_instruction(listing *l, const instruction *i) {
@@ -82,24 +84,18 @@ static void add_instruction(listing *l, const instruction *i) {
 
 // One line of the listing; `now`: what the lines before it said of the instructions to come.
 static void read_listed(listing *l, instruction *now, const char *text, size_t n, const char *file) {
-    static const char inlined[] = "inlined by ";
-    uint32_t line;
     char *end;
-    if (n > sizeof inlined && memcmp(text, inlined, sizeof inlined - 1) == 0) {
-        const char *from = memchr(text, '(', n);
-        if (line_of(text, from ? (size_t)(from - text) : n, file, &line)) note_line(now, line);
-        return;
-    }
-    if (n && text[0] == ' ') {
+    if (begins(text, n, "inlined by ")) {
+        note_place(&now->lines, text, n, file);
+    } else if (text[0] == ' ') {
         now->at = strtoull(text, &end, 16);
         if (*end != ':' || end[1] != '\t') return;
         now->kind = kind_of(end + 2, n - (size_t)(end + 2 - text));
         now->waits = waits(end + 2, n - (size_t)(end + 2 - text));
         add_instruction(l, now);
-    } else if (memchr(text, ':', n) && text[n - 1] != ':') {
-        const char *from = memchr(text, '(', n);
-        now->n = 0;
-        if (line_of(text, from ? (size_t)(from - text) : n, file, &line)) note_line(now, line);
+    } else if (text[n - 1] != ':') {
+        now->lines.n = 0;
+        note_place(&now->lines, text, n, file);
     }
 }
 
@@ -136,39 +132,29 @@ typedef struct {
 } counts;
 
 static void add_lines(kg_sample *s, const instruction *i) {
-    for (uint32_t k = 0; i && k < i->n; k++) {
-        bool there = false;
-        for (uint32_t m = 0; m < s->n; m++) there |= s->lines[m] == i->lines[k];
-        if (!there && s->n < KG_CHAIN) s->lines[s->n++] = i->lines[k];
-    }
-}
-
-static bool begins(const char *text, size_t n, const char *with) {
-    const size_t length = strlen(with);
-    return n > length && memcmp(text, with, length) == 0;
+    for (uint32_t k = 0; i && k < i->lines.n; k++) note_line(s, i->lines.lines[k]);
 }
 
 // false: the calling thread waited for others, who are not sampled: that is no place where time goes.
 static bool read_sample(const char *text, size_t n, const listing *l, kg_sample *s, counts *c) {
     const char *end = text + n, *at = text, *call = memchr(text, ' ', n);
     const instruction *caller = call ? holding(l, strtoull(call + 1, NULL, 16)) : NULL;
-    char *rest;
     *s = (kg_sample){0};
     if (*text != '@' && caller && caller->waits) return false;
-    if (*at == '@') {
-        const instruction *i = holding(l, strtoull(at + 1, &rest, 16));
+    if (*text == '@') {
+        const instruction *i = holding(l, strtoull(text + 1, NULL, 16));
         c->n++;
         c->scalar += i && i->kind == SCALAR;
         c->packed += i && i->kind == PACKED;
         add_lines(s, i);
     } else {
-        const bool numbers = begins(at, n, "libm.") || begins(at, n, "libm-"), vectors = begins(at, n, "libmvec");
+        const bool numbers = begins(text, n, "libm.") || begins(text, n, "libm-"), vectors = begins(text, n, "libmvec");
         c->n += numbers || vectors;
         c->library += numbers;
         c->packed += vectors;
     }
     for (int k = 0; k < MOST_CALLS && (at = memchr(at, ' ', (size_t)(end - at))); k++)
-        add_lines(s, holding(l, strtoull(++at, &rest, 16)));
+        add_lines(s, holding(l, strtoull(++at, NULL, 16)));
     return true;
 }
 

@@ -4,6 +4,7 @@
 #define C KG_IN(KG_LANG_C)
 #define INNERMOST \
     { 1, "(for_statement)" }
+#define POLYNOMIAL "a polynomial written out in the loop, as examples/c/softmax_fast.c has it for exp"
 // What computes a number of many from one in the C library, with a call.
 #define FUNCTIONS                                                                                                \
     "exp|exp2|expm1|log|log2|log10|log1p|sin|cos|tan|asin|acos|atan|atan2|sinh|cosh|tanh|asinh|acosh|atanh|erf|" \
@@ -142,7 +143,7 @@ static const kg_rule rules[] = {
         .weight = 0.7,
         .message = "$f of the C library is called for every element, and a loop with calls is no loop over vectors",
         .evidence = "$at; the library has {math_share} of its work's samples",
-        .change = "a polynomial written out in the loop, as examples/c/softmax_fast.c has it for exp",
+        .change = POLYNOMIAL,
     },
     {
         // Through a macro, a pointer, or a function whose call of it was made a jump.
@@ -155,7 +156,7 @@ static const kg_rule rules[] = {
         .message =
             "the C library's mathematics takes the time, one number a call: a loop with calls is none over vectors",
         .evidence = "the library has {math_share} of its work's samples",
-        .change = "a polynomial written out in the loop, as examples/c/softmax_fast.c has it for exp",
+        .change = POLYNOMIAL,
     },
     {
         .id = "c-scalar-loop",

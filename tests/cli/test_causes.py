@@ -51,6 +51,9 @@ KERNELS = (
      [("c-library-calls", "sampled"), ("c-no-threads", "modelled"), ("c-double-function", "sampled")]),
     ("macro.c", "TANH(x[i])", THREADS, "#define TANH(v) tanhf(v)\n", [("c-library-time", "counted")]),
     ("exp2.c", "1 - 2 / (exp2f(x[i] * 2.885390082f) + 1)", THREADS, "", [("c-library-calls", "sampled")]),
+    # Lines with numbers of its own say nothing of where they stand: as if nothing had been sampled.
+    ("renumbered.c", "(float)tanh((double)x[i])", "", '#line 1000 "other.c"\n',
+     [("c-no-threads", "modelled"), ("c-double-function", "text")]),
     ("branches.c", "branches(x[i])", THREADS, BRANCHES, [("c-scalar-loop", "sampled")]),
 )
 
