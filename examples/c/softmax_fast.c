@@ -7,18 +7,19 @@
 #include <math.h>
 
 /* e^x for x <= 0. x = n ln2 + r, |r| <= ln2 / 2; e^r by its Taylor polynomial to r^7 (the next term is below 2^-27);
- * then n goes into the exponent. Below -87.3 the answer would be denormal: 0. ln2 is split in two so that r is exact
- * enough (Cody and Waite, Software Manual for the Elementary Functions, 1980). */
+ * then n goes into the exponent. Where n is below -126 the answer would be denormal: 0. ln2 is split in two so that r
+ * is exact enough (Cody and Waite, Software Manual for the Elementary Functions, 1980). That choice is made on
+ * integers: one between floats may raise a flag, so that gcc makes a branch of it, and no vectors without AVX-512's
+ * masks. */
 static inline float exp_below_zero(float x) {
-    float low = x < -87.3f ? 0.0f : 1.0f;
-    x = x < -87.3f ? -87.3f : x;
-    float n = x * 1.44269504f + 12582912.0f; /* 1.5 * 2^23: adding it rounds to an integer */
     union {
         float f;
-        int32_t i;
-    } bits = {.f = n};
-    n -= 12582912.0f;
-    float r = x - n * 0.693359375f + n * 2.12194440e-4f;
+        uint32_t u;
+    } n = {.f = x * 1.44269504f + 12582912.0f}, power, answer; /* 1.5 * 2^23: adding it rounds to an integer */
+    uint32_t exponent = n.u - (0x4b400000u - 127);             /* n + 127; anything above 127 where n is out of range */
+    power.u = exponent << 23;
+    n.f -= 12582912.0f;
+    float r = x - n.f * 0.693359375f + n.f * 2.12194440e-4f;
     float p = 1.0f / 5040;
     p = p * r + 1.0f / 720;
     p = p * r + 1.0f / 120;
@@ -27,11 +28,9 @@ static inline float exp_below_zero(float x) {
     p = p * r + 0.5f;
     p = p * r + 1.0f;
     p = p * r + 1.0f;
-    union {
-        int32_t i;
-        float f;
-    } scale = {.i = (bits.i << 23) + 0x3f800000};
-    return p * scale.f * low;
+    answer.f = p * power.f;
+    answer.u &= -(uint32_t)(exponent - 1 < 127);
+    return answer.f;
 }
 
 static void row(const float *x, float *y, int64_t n) {
