@@ -71,13 +71,15 @@ typedef struct kg_device_ops {
     int (*finish)(kg_device *d, kg_error *err);  // waits for all of the above
 
     bool judge_polls;  // the done word is written by the device: poll it, futexes do not see it
-    bool shared;       // its speed depends on what else runs on it now: ceilings may be out of reach for a while
     // By how much two processes that run the same kernel in the same memory differ, whatever is averaged: the largest
     // that A/A comparisons showed (bench/results/).
     double between_processes;
     // Measures every ceiling it can; what it cannot stays NAN. progress may be NULL.
     int (*measure)(kg_device *d, kg_ceilings *out, void (*progress)(const char *what, void *ctx), void *ctx,
                    kg_error *err);
+    // A look of some milliseconds at how much of these ceilings the device gives right now. NULL where nothing else
+    // runs on it, so that they are in reach at any time.
+    int (*glance)(kg_device *d, const kg_ceilings *best, kg_grant *out, kg_error *err);
 } kg_device_ops;
 
 struct kg_device {

@@ -327,6 +327,8 @@ static void trial_free(kg_trial *t) {
     for (size_t i = 0; i < t->n_times; i++) {
         kg_samples_free(&t->times[i].cand);
         kg_samples_free(&t->times[i].base);
+        kg_samples_free(&t->times[i].memory);
+        kg_samples_free(&t->times[i].compute);
         free(t->times[i].no_baseline);
     }
     for (size_t i = 0; i < t->n_violations; i++) {

@@ -98,7 +98,7 @@ static account compare_clocks(const kg_trial *t, side *x, const kg_batch *b, dou
     const pace *p = pace_of(t);
     kg_overhead o = kg_session_overhead(x->s);
     // Threads that wait say nothing of a device that has its own clock.
-    account a = {.crowded = t->judge->device->ops->shared && b->crowded_s > CROWDED * b->judge_s};
+    account a = {.crowded = t->judge->device->ops->glance && b->crowded_s > CROWDED * b->judge_s};
     double reported = 0;
     for (int i = 0; i < b->calls; i++) reported += b->times[i] > o.event_s ? b->times[i] - o.event_s : 0;
     double overhead = o.per_batch_s + o.per_call_s * b->calls + copying;
@@ -329,6 +329,7 @@ static int alternate(kg_trial *t, kg_case_times *ct, const kg_baseline *b, side 
         // Which goes first alternates too, so that neither always finds the device as the other left it.
         if (i & 1 && base_batch(t, ct, b, base, base_calls, i, err)) return -1;
         if (one_batch(t, cand, ct->c, calls, i, err)) return -1;
+        kg_trial_glance(t, ct);
         ct->batches = i + 1;
         double looking = kg_now();
         bool last =
@@ -391,14 +392,17 @@ static kg_work work_of(const kg_trial *t, const kg_case *c) {
     return w;
 }
 
-static kg_sol sol_of(const kg_trial *t, const kg_case *c) {
+static kg_sol sol_of(const kg_trial *t, const kg_case *c, const kg_ceilings *held) {
     kg_work w = work_of(t, c);
-    return kg_roofline_sol(&w, &t->ceilings, t->precision, kg_dtype_part(kg_case_principal(c, t->task)));
+    return kg_roofline_sol(&w, held, t->precision, kg_dtype_part(kg_case_principal(c, t->task)));
 }
 
 static void evaluate(kg_trial *t, kg_case_times *ct) {
     const kg_work w = work_of(t, ct->c);
-    ct->sol = sol_of(t, ct->c);
+    ct->sol = sol_of(t, ct->c, &t->ceilings);
+    // What a busy device takes longest for is not bound by launches for that.
+    const kg_ceilings granted = kg_trial_ceilings_at(t, ct);
+    if (ct->sol.bound != KG_BOUND_LATENCY) ct->sol = sol_of(t, ct->c, &granted);
     ct->floor_s = kg_roofline_floor(&w, &t->ceilings, (double)t->judge->info.cache_bytes, !t->judge->o.hot);
     ct->time = kg_median_interval(&ct->cand);
     if (ct->base.n)
@@ -429,7 +433,7 @@ static void check_floors(kg_trial *t) {
 }
 
 // A kernel that keeps up with the library and still is far from the ceilings: on a machine shared with others they may
-// be out of anybody's reach for the moment. They are measured beside the kernel before it is called slow.
+// have been out of anybody's reach. What was in reach beside the kernel counts before it is called slow.
 static void doubt_ceilings(kg_trial *t) {
     kg_verdict v = kg_verdict_of(t);
     if (v.roofline != KG_SCREEN_FAIL || v.library == KG_SCREEN_FAIL || !kg_trial_lower_ceilings(t)) return;
@@ -501,7 +505,7 @@ static bool slow_whatever_comes(const kg_trial *t, size_t next) {
     size_t n = 0;
     for (size_t i = 0; i < t->sizes.n; i++) {
         const kg_case_times *ct = &t->times[i];
-        kg_sol sol = i < next ? ct->sol : sol_of(t, &t->sizes.items[i]);
+        kg_sol sol = i < next ? ct->sol : sol_of(t, &t->sizes.items[i], &t->ceilings);
         if (!isfinite(sol.seconds) || sol.bound == KG_BOUND_LATENCY || (i < next && !ct->cand.n)) continue;
         sum += log((i < next ? ct->util.hi : 1) / held->util_min[sol.bound]);
         n++;
@@ -514,7 +518,7 @@ static double expected_s(const kg_trial *t, size_t i) {
     size_t before = i;
     while (before > 0 && !t->times[before - 1].cand.n) before--;
     if (before == 0 || !(t->times[before - 1].util.mid > 0)) return 0;
-    return sol_of(t, &t->sizes.items[i]).seconds / t->times[before - 1].util.mid;
+    return sol_of(t, &t->sizes.items[i], &t->ceilings).seconds / t->times[before - 1].util.mid;
 }
 
 // A slow kernel's largest sizes take longest and tell least: there one call is checked and none is timed.

@@ -26,6 +26,7 @@ typedef struct {
     double host_s;  // median host cost of a call; NAN unknown
     bool held;
     kg_sol sol;
+    kg_samples memory, compute;  // grants of a device that others use too, seen beside the batches (unit: 1)
     double floor_s;
     kg_interval time, lre, util;  // NAN where not measured
     const char *baseline;         // name, static or owned by the judge; NULL: none
@@ -50,7 +51,8 @@ typedef struct {
     bool built;
     kg_session *session;
     char *sandbox, *entry;  // as the session said
-    kg_ceilings ceilings;   // that it is held to: the judge's, or lower ones; owned; NAN until it is timed
+    kg_ceilings ceilings;   // that it is held to; owned; NAN until it is timed
+    bool granted_only;      // and at each size only to what of them the device gave meanwhile
     kg_cases cases, sizes;  // correctness cases, timed sizes
     kg_case_result *results;
     size_t n_results, not_run;  // not_run: cases left out once enough had failed
@@ -126,8 +128,13 @@ void kg_trial_choose_sizes(kg_trial *t);
 
 // ceilings.c: measures the ceilings again, once a run, and keeps the higher ones. True: they may have changed.
 bool kg_trial_raise_ceilings(kg_trial *t);
-// On a device whose speed others share: measures again what this trial is held to, and takes the lower ones for it.
+// On a device that others use too: from now on each size is held to what the device gave while it was timed. False: the
+// same as before.
 bool kg_trial_lower_ceilings(kg_trial *t);
+// Looks at what the device gives now, for this size. While candidate and library stand still.
+void kg_trial_glance(kg_trial *t, kg_case_times *ct);
+// What a size is held to. A view.
+kg_ceilings kg_trial_ceilings_at(const kg_trial *t, const kg_case_times *ct);
 
 // baseline.c: whether --baseline names one, rather than auto or none.
 bool kg_baseline_named(const kg_judge *j);

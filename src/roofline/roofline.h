@@ -36,6 +36,13 @@ double kg_roofline_floor(const kg_work *w, const kg_ceilings *c, double cache_by
 // JSON text round trip for the store; owned by the caller.
 char *kg_ceilings_to_json(const kg_ceilings *c);
 int kg_ceilings_from_json(const char *text, kg_ceilings *out, kg_error *err);
+// What a device that others use too gave of its rates for a while: 1 is all of them, NAN unknown.
+typedef struct {
+    double memory, compute;
+} kg_grant;
+// The ceilings that were in reach then. A view: its source is still c's.
+kg_ceilings kg_ceilings_granted(const kg_ceilings *c, kg_grant g);
+
 kg_ceilings kg_ceilings_unknown(void);               // NAN throughout
 kg_ceilings kg_ceilings_copy(const kg_ceilings *c);  // owned by the caller
 void kg_ceilings_free(kg_ceilings *c);

@@ -56,6 +56,21 @@ kg_ceilings kg_ceilings_unknown(void) {
     return c;
 }
 
+static double share_of(double granted) { return granted < 1 ? granted : 1; }
+
+kg_ceilings kg_ceilings_granted(const kg_ceilings *c, kg_grant g) {
+    const double memory = share_of(g.memory), compute = share_of(g.compute);
+    kg_ceilings r = *c;
+    r.read_bytes_s *= memory;
+    r.write_bytes_s *= memory;
+    r.copy_bytes_s *= memory;
+    r.one_core_copy_bytes_s *= memory;
+    r.cache_bytes_s *= memory;
+    r.one_core_fp32_ops_s *= compute;
+    for (int u = 0; u < 8; u++) r.ops_s[u] *= compute;
+    return r;
+}
+
 kg_ceilings kg_ceilings_copy(const kg_ceilings *c) {
     kg_ceilings copy = *c;
     copy.source = c->source ? kg_strdup(c->source) : NULL;

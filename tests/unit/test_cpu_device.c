@@ -127,6 +127,12 @@ static void ceilings_are_plausible(void **state) {
     assert_true(c.copy_bytes_s > 3e7 && c.read_bytes_s > 3e7 && c.write_bytes_s > 3e7);
     assert_true(c.launch_s > 0 && c.launch_s < 0.1);  // waking a thread
     assert_true(isnan(c.ops_s[KG_U_SPECIAL]));
+    // And a look at what of them is given now, twice: the second finds its memory laid out.
+    for (int i = 0; i < 2; i++) {
+        kg_grant g = {NAN, NAN};
+        assert_int_equal(d->ops->glance(d, &c, &g, NULL), 0);
+        assert_true(g.memory > 1e-3 && g.memory < 50 && g.compute > 1e-3 && g.compute < 50);
+    }
     free(c.source);
 }
 

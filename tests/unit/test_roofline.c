@@ -108,6 +108,16 @@ static void screens_decide_by_the_interval(void **state) {
     assert_true(t.lre_min == 0.80 && t.util_min[KG_BOUND_MEMORY] == 0.35 && t.util_min[KG_BOUND_COMPUTE] == 0.60);
 }
 
+// A device that gives half of its memory and a quarter of its arithmetic; more than all, or nobody knows, is all.
+static void grants_lower_the_rates(void **state) {
+    (void)state;
+    const kg_ceilings c = h200(), less = kg_ceilings_granted(&c, (kg_grant){0.5, 0.25}),
+                      same = kg_ceilings_granted(&c, (kg_grant){1.5, NAN});
+    assert_true(near(less.copy_bytes_s, 4.29e12 / 2) && near(less.ops_s[KG_U_FP32], 6e13 / 4));
+    assert_true(near(less.ops_s[KG_U_FP16], 8e14 / 4) && isnan(less.ops_s[KG_U_FP64]) && less.launch_s == c.launch_s);
+    assert_true(same.copy_bytes_s == c.copy_bytes_s && same.ops_s[KG_U_FP32] == c.ops_s[KG_U_FP32]);
+}
+
 // DESIGN.md's table.
 static void classes(void **state) {
     (void)state;
@@ -120,12 +130,10 @@ static void classes(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(copies_are_bound_by_memory),
-                                       cmocka_unit_test(products_are_charged_what_they_show),
-                                       cmocka_unit_test(small_sizes_are_latency),
-                                       cmocka_unit_test(the_floor_accuses_nobody_honest),
-                                       cmocka_unit_test(ceilings_survive_the_store),
-                                       cmocka_unit_test(screens_decide_by_the_interval),
-                                       cmocka_unit_test(classes)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(copies_are_bound_by_memory), cmocka_unit_test(products_are_charged_what_they_show),
+        cmocka_unit_test(small_sizes_are_latency),    cmocka_unit_test(the_floor_accuses_nobody_honest),
+        cmocka_unit_test(ceilings_survive_the_store), cmocka_unit_test(screens_decide_by_the_interval),
+        cmocka_unit_test(grants_lower_the_rates),     cmocka_unit_test(classes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

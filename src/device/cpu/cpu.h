@@ -5,6 +5,11 @@
 #include "device/device.h"
 
 typedef struct {
+    kg_device device;
+    kg_arena *from, *to;  // that glances copy; NULL until the first
+} kg_cpu_device;
+
+typedef struct {
     kg_arena arena;
     size_t bytes;
     int fd;         // the judge's own
@@ -37,5 +42,11 @@ double kg_cpu_least(int n, void (*fn)(int i, int n, void *ctx), void *ctx, doubl
 // Operations per second (a multiply-add counts two) of one arithmetic unit with n threads; NAN where this processor
 // has no such instruction.
 double kg_cpu_rate(kg_unit unit, int n, bool *quiet);
+// The same of float32 multiply-adds whose operands come from the caches, as a product's do, seen once, within some two
+// milliseconds: others on the same core slow these more than those on registers. NAN when there is no memory or there
+// are no threads for it.
+double kg_cpu_fed_rate(int n);
+
+int kg_cpu_glance(kg_device *d, const kg_ceilings *best, kg_grant *out, kg_error *err);
 
 #endif

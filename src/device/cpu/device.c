@@ -11,13 +11,18 @@ static int cpu_count(void) { return 1; }
 
 static int cpu_open(int ordinal, kg_device **out, kg_error *err) {
     if (ordinal != 0) return kg_fail(err, KG_ERR_CANNOT, "no device cpu:%d here: use cpu", ordinal);
-    kg_device *d = kg_alloc(sizeof *d);
-    d->ops = &kg_cpu_device_ops;
-    *out = d;
+    kg_cpu_device *d = kg_alloc(sizeof *d);
+    d->device.ops = &kg_cpu_device_ops;
+    *out = &d->device;
     return 0;
 }
 
-static void cpu_close(kg_device *d) { free(d); }
+static void cpu_close(kg_device *device) {
+    kg_cpu_device *d = (kg_cpu_device *)device;
+    if (d->from) kg_cpu_arena_destroy(d->from);
+    if (d->to) kg_cpu_arena_destroy(d->to);
+    free(d);
+}
 
 static int inside(const kg_cpu_arena *a, size_t offset, size_t bytes, kg_error *err) {
     if (offset <= a->bytes && bytes <= a->bytes - offset) return 0;
@@ -137,6 +142,6 @@ const kg_device_ops kg_cpu_device_ops = {.kind = "cpu",
                                          .evict = kg_cpu_evict,
                                          .finish = cpu_finish,
                                          .judge_polls = false,
-                                         .shared = true,
                                          .between_processes = 0.015,  // two cores shared with other machines
-                                         .measure = kg_cpu_measure};
+                                         .measure = kg_cpu_measure,
+                                         .glance = kg_cpu_glance};

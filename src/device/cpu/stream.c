@@ -112,3 +112,8 @@ double kg_cpu_cached_copy(char *a, char *b, size_t bytes, int n, bool *quiet) {
     hot_walk h = {{a, b, bytes}, 8};
     return 2.0 * (double)bytes * h.repeats / kg_cpu_least(n, copy_again, &h, BUDGET_S / 2, quiet);
 }
+
+double kg_cpu_copy_now(char *a, char *b, size_t bytes, int n) {
+    walk w = {a, b, bytes};
+    return 2.0 * (double)(bytes / 64 * 64) / kg_cpu_together(n, copy_around, &w, NULL);
+}
