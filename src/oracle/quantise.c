@@ -67,11 +67,13 @@ static double half(double x) {
 static void take_scale(kg_quants *q, double largest, double largest_error, const kg_grid *grid) {
     const double scale = largest / grid->levels;
     q->scale = grid->half_scale ? half(scale) : scale;
-    q->scale_error = q->scale > 0 ? largest_error + KEEPS_FROM_0 / q->scale : 0;
-    if (!grid->half_scale || !(q->scale > 0)) return;
+    q->scale_error = 0;
+    if (!(q->scale > 0)) return;
     // Near the middle of two halves an honest quotient may round to either.
-    const double least = half(scale * (1 - QUOTIENT_ERROR)), most = half(scale * (1 + QUOTIENT_ERROR));
-    q->scale_error += (most - least) / q->scale;
+    const double error = QUOTIENT_ERROR + largest_error;
+    const double least = half(scale * (1 - error)), most = half(scale * (1 + error));
+    q->scale_error = KEEPS_FROM_0 / q->scale;
+    q->scale_error += grid->half_scale ? fmax(most - q->scale, q->scale - least) / q->scale : largest_error;
 }
 
 // The integer of r, and what it may be off when r is anything between r - error and r + error.
@@ -91,7 +93,9 @@ void kg_quantise(kg_quants *q, const double *x, const double *error, int64_t n, 
                  const kg_grid *grid) {
     take_scale(q, largest, largest_error, grid);
     q->n_open = 0;
-    const double relative = QUOTIENT_ERROR + q->scale_error, per_unit = q->scale > 0 ? 1 / q->scale : 0;
+    // A scale that is e smaller makes the quotient 1 / (1 - e) times as large.
+    const double e = fmin(q->scale_error, 0.9), relative = QUOTIENT_ERROR + e / (1 - e);
+    const double per_unit = q->scale > 0 ? (1 + e / (1 - e)) / q->scale : 0;
     for (int64_t k = 0; k < n; k++) {
         const double r = q->scale > 0 ? x[k] / q->scale : 0;
         q->q[k] = (int16_t)integer(r, relative * fabs(r) + (error ? error[k] * per_unit : 0), grid, &q->off[k]);

@@ -82,6 +82,18 @@ static void half_quotients_make_ties(void **state) {
     kg_quants_free(&q);
 }
 
+// A scale of 1 that may be half as large: 3 may be 6.
+static void smaller_scales_make_larger_integers(void **state) {
+    (void)state;
+    const double x = 3;
+    kg_quants q;
+    assert_int_equal(kg_quants_make(&q, 1), 0);
+    kg_quantise(&q, &x, NULL, 1, 127, 0.5, &kg_int8_grids[0]);
+    assert_int_equal(q.q[0], 3);
+    assert_int_equal(q.off[0], 3);
+    kg_quants_free(&q);
+}
+
 static void zeros_have_scale_zero(void **state) {
     (void)state;
     kg_quants q = quantised((const double[]){0, -0.0}, 2, 0, &kg_int8_grids[0]);
@@ -115,6 +127,7 @@ int main(void) {
         cmocka_unit_test(near_is_what_float_quotients_and_kept_scales_may_err_by),
         cmocka_unit_test(grids_clamp),
         cmocka_unit_test(half_quotients_make_ties),
+        cmocka_unit_test(smaller_scales_make_larger_integers),
         cmocka_unit_test(zeros_have_scale_zero),
         cmocka_unit_test(sums_are_exact_and_open_integers_slack),
     };

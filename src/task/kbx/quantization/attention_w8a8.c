@@ -156,7 +156,7 @@ static int infer(const kg_task *t, kg_case *c) {
 typedef struct {
     bool known;
     double *each, all;  // largest P of each matrix, and of all
-    double error;       // relative, of the largest
+    double error;       // relative, of each of them
 } largest_p;
 
 typedef struct {
@@ -331,22 +331,38 @@ static void take_row(head *d, int64_t i) {
 }
 
 // ---- largest P ------------------------------------------------------------------------------------
+// The largest of several that may each err: it need not be the one that is largest here.
+typedef struct {
+    double value, least, most;
+} extreme;
+
+static void note_extreme(extreme *x, const head *d) {
+    for (int64_t j = 0; j < d->keys; j++) {
+        x->value = fmax(x->value, d->p[j]);
+        x->least = fmax(x->least, d->p[j] - d->p_error[j]);
+        x->most = fmax(x->most, d->p[j] + d->p_error[j]);
+    }
+}
+
+static double relative_error(const extreme *x) {
+    return x->value > 0 ? fmax(x->most - x->value, x->value - x->least) / x->value : 0;
+}
+
 static int find_largest(const kg_call *call, largest_p *to) {
     const int64_t *shape = call->args[QUERY].desc.shape;
     head d = {0};
     to->each = calloc((size_t)shape[0] + 1, sizeof *to->each);
     const int failed = !to->each || head_make(&d, call);
     for (int64_t m = 0; m < shape[0] && !failed; m++) {
+        extreme x = {0};
         take_matrix(&d, m);
         for (int64_t i = 0; i < shape[1]; i++) {
             take_row(&d, i);
-            for (int64_t j = 0; j < d.keys; j++)
-                if (d.p[j] > to->each[m]) {
-                    to->each[m] = d.p[j];
-                    to->error = fmax(to->error, d.p_error[j] / d.p[j]);
-                }
+            note_extreme(&x, &d);
         }
-        to->all = fmax(to->all, to->each[m]);
+        to->each[m] = x.value;
+        to->all = fmax(to->all, x.value);
+        to->error = fmax(to->error, relative_error(&x));
     }
     head_free(&d);
     to->known = !failed;
@@ -368,9 +384,11 @@ static void quantise_weights(head *d, int p, const largest_p *largest) {
     case P_FIXED: most = 1; break;
     case P_MATRIX: most = largest->each[d->matrix], error = largest->error; break;
     case P_TENSOR: most = largest->all, error = largest->error; break;
-    default:
-        for (int64_t j = 0; j < d->keys; j++)
-            if (d->p[j] > most) most = d->p[j], error = d->p_error[j] / d->p[j];
+    default: {
+        extreme x = {0};
+        note_extreme(&x, d);
+        most = x.value, error = relative_error(&x);
+    }
     }
     kg_quantise(&d->weights, d->p, d->p_error, d->keys, most, error, grid_of(d));
 }
