@@ -115,5 +115,6 @@ double kg_cpu_cached_copy(char *a, char *b, size_t bytes, int n, bool *quiet) {
 
 double kg_cpu_copy_now(char *a, char *b, size_t bytes, int n) {
     walk w = {a, b, bytes};
-    return 2.0 * (double)(bytes / 64 * 64) / kg_cpu_together(n, copy_around, &w, NULL);
+    const size_t whole_lines = bytes / 64 * 64;
+    return 2.0 * (double)whole_lines / kg_cpu_together(n, copy_around, &w, NULL);
 }
