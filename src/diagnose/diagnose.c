@@ -70,13 +70,19 @@ typedef struct {
     const kg_rule *rule;
 } finding;
 
-static char *evidence_of(const kg_rule *r, const kg_places *p, const kg_syntax *s, const kg_facts *facts) {
+// What a profile's shares are of.
+static const char *parts_of(const kg_subject *subject) {
+    return subject->profile && subject->profile->launches ? "of the device's time in this kernel" : "of samples there";
+}
+
+static char *evidence_of(const kg_rule *r, const kg_places *p, const kg_subject *subject, const kg_syntax *s) {
+    const kg_facts *facts = subject->facts;
     char *said = r->evidence ? kg_rule_text(r->evidence, p ? &p->first : NULL, s, facts) : NULL;
     kg_text t = {0};
     kg_text_add(&t, "%s", said ? said : "");
     if (p && p->n > 1) kg_text_add(&t, "%slines", said ? "; " : "");
     for (size_t i = 0; p && p->n > 1 && i < p->n; i++) kg_text_add(&t, "%s %u", i ? "," : "", p->lines[i]);
-    if (p && !isnan(p->share)) kg_text_add(&t, "%s%.0f %% of samples there", t.len ? "; " : "", 100 * p->share);
+    if (p && !isnan(p->share)) kg_text_add(&t, "%s%.0f %% %s", t.len ? "; " : "", 100 * p->share, parts_of(subject));
     free(said);
     if (t.len) return t.data;
     kg_text_free(&t);
@@ -89,24 +95,25 @@ static void set_text(json_t *o, const char *key, char *text) {
 }
 
 // What a finding's weight rests on.
-static const char *basis_of(const kg_places *p, bool modelled) {
+static const char *basis_of(const kg_places *p, const kg_subject *subject, bool modelled) {
     if (modelled) return "modelled";
     if (!p) return "counted";
-    return isnan(p->share) ? "text" : "sampled";
+    return isnan(p->share) ? "text" : subject->profile->launches ? "timed" : "sampled";
 }
 
-static finding make(const kg_rule *r, const kg_places *p, const kg_syntax *s, const kg_facts *facts) {
+static finding make(const kg_rule *r, const kg_places *p, const kg_subject *subject, const kg_syntax *s) {
+    const kg_facts *facts = subject->facts;
     const double share = r->explains ? kg_facts_get(facts, r->explains) : NAN;
     const bool known = isfinite(share);
     json_t *o = json_object();
     json_object_set_new(o, "rule", json_string(r->id));
     json_object_set_new(o, "line", p ? json_integer(p->lines[0]) : json_null());
     set_text(o, "message", kg_rule_text(r->message, p ? &p->first : NULL, s, facts));
-    set_text(o, "evidence", evidence_of(r, p, s, facts));
+    set_text(o, "evidence", evidence_of(r, p, subject, s));
     set_text(o, "change", kg_rule_text(r->change, p ? &p->first : NULL, s, facts));
     json_object_set_new(o, "cause", json_string(causes[r->cause]));
     json_object_set_new(o, "explains", known ? json_real(share) : json_null());
-    json_object_set_new(o, "basis", json_string(basis_of(p, known)));
+    json_object_set_new(o, "basis", json_string(basis_of(p, subject, known)));
     const double spent = p && !isnan(p->share) ? p->share : 1, weight = known ? share : r->weight * spent;
     return (finding){.json = o,
                      .rank = r->cause == KG_CAUSE_HAZARD ? 0 : weight,
@@ -146,7 +153,7 @@ static void ask(kg_diagnoser *d, size_t table, const kg_subject *s, const kg_syn
             if (!q || !kg_rule_find(r, q, syntax, s->profile, &places)) continue;
         }
         found->items = kg_realloc(found->items, (found->n + 1) * sizeof *found->items);
-        found->items[found->n] = make(r, r->path[0] ? &places : NULL, syntax, s->facts);
+        found->items[found->n] = make(r, r->path[0] ? &places : NULL, s, syntax);
         found->items[found->n].order = found->n;
         found->n++;
     }

@@ -31,12 +31,20 @@ void kg_facts_prefer_sass(kg_facts *f);
 // The same of every kernel that a Python candidate's compiler left in its scratch folder.
 void kg_facts_from_scratch(kg_facts *f, const char *folder);
 
-// Where the time of calls went, by lines of the source: for each sample those it was at, called from or inlined into.
+typedef struct {
+    uint32_t from, to;  // lines of the source, from 1, both included
+} kg_lines;
+
+// Where the time of calls went: parts of it, with the lines of the source that each was spent in, called from or
+// inlined into. A sample of a C kernel is one part; all launches of one Triton kernel are one.
 #define KG_CHAIN 8
 typedef struct {
-    uint32_t n, lines[KG_CHAIN];
+    double weight;
+    uint32_t n;
+    kg_lines lines[KG_CHAIN];
 } kg_sample;
 typedef struct {
+    bool launches;  // parts are launches: it says nothing of what is written outside of kernels
     size_t n;
     kg_sample samples[];
 } kg_profile;
@@ -44,6 +52,9 @@ typedef struct {
 // machine code (kg_list_code), whose source is called `file`. Adds to facts. Owned by the caller: kg_profile_free.
 // NULL: too few, or not of that file.
 kg_profile *kg_profile_from_scratch(const char *folder, const char *code, const char *file, kg_facts *f);
+// Of a Triton candidate: the times of its launches, as its runner left them in the folder (kgate_launches.py). Adds to
+// facts. Owned by the caller. NULL: there are none.
+kg_profile *kg_launches_from_scratch(const char *folder, kg_facts *f);
 void kg_profile_free(kg_profile *p);
 
 typedef struct {

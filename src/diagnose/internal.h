@@ -120,10 +120,8 @@ void kg_rule_queries_free(kg_rule_queries *q);
 
 // samples, code: NUL-terminated texts.
 kg_profile *kg_profile_read(const char *samples, const char *code, const char *file, kg_facts *f);
-typedef struct {
-    uint32_t from, to;  // both included
-} kg_lines;
-// The share of samples with a line in any of these.
+kg_profile *kg_launches_read(const char *json, size_t size, kg_facts *f);
+// The share of the time that was spent in any of these lines.
 double kg_profile_share(const kg_profile *p, const kg_lines *where, size_t n);
 
 // A regular file's bytes in an open folder, NUL-terminated; owned by the caller. NULL: something else, or too large.
@@ -137,7 +135,7 @@ typedef struct {
     kg_captures first;           // of the first place
     kg_lines around[KG_PLACES];  // the loops they are in, as far as a profile says that time goes there
     size_t n_around;
-    double share;  // of the time, in all of these; NAN: without a profile
+    double share;  // of the time, in all of these; NAN: no profile says
 } kg_places;
 // Where a rule's path matches and, by the profile, time goes; false: nowhere. profile: may be NULL.
 bool kg_rule_find(const kg_rule *r, const kg_rule_queries *q, const kg_syntax *s, const kg_profile *profile,

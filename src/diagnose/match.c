@@ -90,10 +90,29 @@ static kg_lines around(TSNode at) {
     return (kg_lines){ts_node_start_point(n).row + 1, ts_node_end_point(n).row + 1};
 }
 
+// Whether a decorator says that it is one: @triton.jit, @jit(...).
+static bool makes_kernel(const search *x, TSNode decorator) {
+    const char *text = x->syntax->text + ts_node_start_byte(decorator),
+               *end = x->syntax->text + ts_node_end_byte(decorator);
+    const char *jit = memmem(text, (size_t)(end - text), "jit", 3);
+    return jit && (jit[-1] == '@' || jit[-1] == '.') && (jit + 3 == end || jit[3] == '(');
+}
+
+static bool in_kernel(const search *x, TSNode at) {
+    for (TSNode n = at; !ts_node_is_null(n); n = ts_node_parent(n)) {
+        if (strcmp(ts_node_type(n), "decorated_definition") != 0) continue;
+        for (uint32_t i = 0; i < ts_node_named_child_count(n); i++) {
+            const TSNode child = ts_node_named_child(n, i);
+            if (!strcmp(ts_node_type(child), "decorator") && makes_kernel(x, child)) return true;
+        }
+    }
+    return false;
+}
+
 // A place where all holds; it counts unless no time goes there.
 static void found(search *x, TSNode at, const kg_captures *c) {
     double share = 0;
-    if (x->profile) {
+    if (x->profile && (!x->profile->launches || in_kernel(x, at))) {
         const kg_lines lines = around(at);
         share = kg_profile_share(x->profile, &lines, 1);
         if (share < COLD) return;
@@ -104,7 +123,7 @@ static void found(search *x, TSNode at, const kg_captures *c) {
 
 // Whether enough of the time goes to the places found.
 static bool hot_enough(const kg_rule *r, const kg_profile *profile, kg_places *p) {
-    p->share = profile ? kg_profile_share(profile, p->around, p->n_around) : NAN;
+    p->share = profile && p->n_around ? kg_profile_share(profile, p->around, p->n_around) : NAN;
     return r->hot == 0 || p->share >= r->hot;
 }
 

@@ -50,8 +50,8 @@ static float_kind kind_of(const char *mnemonic, size_t n) {
 
 static void note_line(kg_sample *s, uint32_t line) {
     for (uint32_t k = 0; k < s->n; k++)
-        if (s->lines[k] == line) return;
-    if (s->n < KG_CHAIN) s->lines[s->n++] = line;
+        if (s->lines[k].from == line) return;
+    if (s->n < KG_CHAIN) s->lines[s->n++] = (kg_lines){line, line};
 }
 
 // "/scratch/candidate.c:12 (discriminator 3)", noted where it is of file "candidate.c".
@@ -132,14 +132,14 @@ typedef struct {
 } counts;
 
 static void add_lines(kg_sample *s, const instruction *i) {
-    for (uint32_t k = 0; i && k < i->lines.n; k++) note_line(s, i->lines.lines[k]);
+    for (uint32_t k = 0; i && k < i->lines.n; k++) note_line(s, i->lines.lines[k].from);
 }
 
 // false: the calling thread waited for others, who are not sampled: that is no place where time goes.
 static bool read_sample(const char *text, size_t n, const listing *l, kg_sample *s, counts *c) {
     const char *end = text + n, *at = text, *call = memchr(text, ' ', n);
     const instruction *caller = call ? holding(l, strtoull(call + 1, NULL, 16)) : NULL;
-    *s = (kg_sample){0};
+    *s = (kg_sample){.weight = 1};
     if (*text != '@' && caller && caller->waits) return false;
     if (*text == '@') {
         const instruction *i = holding(l, strtoull(text + 1, NULL, 16));
@@ -189,14 +189,17 @@ kg_profile *kg_profile_read(const char *samples, const char *code, const char *f
 static bool lies_in(const kg_sample *s, const kg_lines *where, size_t n) {
     for (uint32_t k = 0; k < s->n; k++)
         for (size_t i = 0; i < n; i++)
-            if (s->lines[k] >= where[i].from && s->lines[k] <= where[i].to) return true;
+            if (s->lines[k].to >= where[i].from && s->lines[k].from <= where[i].to) return true;
     return false;
 }
 
 double kg_profile_share(const kg_profile *p, const kg_lines *where, size_t n) {
-    size_t inside = 0;
-    for (size_t i = 0; i < p->n; i++) inside += lies_in(&p->samples[i], where, n);
-    return p->n ? (double)inside / (double)p->n : 0;
+    double inside = 0, all = 0;
+    for (size_t i = 0; i < p->n; i++) {
+        all += p->samples[i].weight;
+        inside += lies_in(&p->samples[i], where, n) ? p->samples[i].weight : 0;
+    }
+    return all > 0 ? inside / all : 0;
 }
 
 void kg_profile_free(kg_profile *p) { free(p); }

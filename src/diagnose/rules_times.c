@@ -12,6 +12,17 @@ static const kg_rule rules[] = {
         .change = "fewer launches and less Python a call: cache what depends on shapes alone",
     },
     {
+        .id = "other-kernels",
+        .cause = KG_CAUSE_AUTHORING,
+        .when = {SLOW, {"other_share", '>', 0.5}},
+        .explains = "other_share",
+        .message =
+            "most of the device's time goes to kernels that this file does not hold: a library's, copies, pauses",
+        .evidence = "{other_percent} % of the time of a call",
+        .change = "do that work in a kernel of this file, or all of it in one call of the library; what the kernels "
+                  "here do better saves the rest at most",
+    },
+    {
         .id = "launch-latency",
         .cause = KG_CAUSE_TUNING,
         .when = {SLOW, {"time_us", '<', 12}, {"sol_us", '<', 2}},

@@ -78,11 +78,13 @@ static char *observe(kg_trial *t, const kg_case_times *ct) {
     return NULL;
 }
 
-// What a Triton or TileLang kernel was compiled to.
-static void facts_of_kernels(kg_trial *t, const kg_case_times *ct, kg_facts *f) {
+// What a Triton or TileLang kernel was compiled to, and which of its launches take long (of Triton's; NULL: not known).
+static kg_profile *profile_of_kernels(kg_trial *t, const kg_case_times *ct, kg_facts *f) {
     char *folder = observe(t, ct);
     if (folder) kg_facts_from_scratch(f, folder);
+    kg_profile *p = folder && t->cand->language == KG_LANG_TRITON ? kg_launches_from_scratch(folder, f) : NULL;
     free(folder);
+    return p;
 }
 
 // Lines that the source gives numbers of its own say nothing of it.
@@ -92,7 +94,7 @@ static bool renumbers(const kg_candidate *c) {
 }
 
 // Where a C candidate's time goes; NULL: not known.
-static kg_profile *profile_of(kg_trial *t, const kg_case_times *ct, kg_facts *f) {
+static kg_profile *profile_of_lines(kg_trial *t, const kg_case_times *ct, kg_facts *f) {
     char *folder = renumbers(t->cand) ? NULL : observe(t, ct), *code = NULL;
     kg_profile *p = NULL;
     if (folder && kg_list_code(t->artifact.artifact, kg_session_scratch(t->session), DISASSEMBLY_S, &code) == 0)
@@ -126,13 +128,22 @@ static void facts_of_build(const kg_trial *t, kg_facts *f) {
     kg_facts_free(&all);
 }
 
-static void facts_of_machine(kg_trial *t, const kg_verdict *v, kg_facts *f) {
+static void facts_of_machine(const kg_trial *t, kg_facts *f) {
     const kg_artifact *a = &t->artifact;
     if (a->ptx) facts_of_build(t, f);
     if (t->cand->language == KG_LANG_PTX) kg_facts_from_ptx(f, t->cand->source, t->cand->source_len);
     if (t->cand->language == KG_LANG_CUBIN) facts_of_cubin(t, t->cand->source, t->cand->source_len, true, f);
-    const bool compiles = t->cand->language == KG_LANG_TRITON || t->cand->language == KG_LANG_TILELANG;
-    if (compiles) facts_of_kernels(t, deciding(t, v->worst_case), f);
+}
+
+// Runs the candidate once more, or a few times; NULL: not known.
+static kg_profile *profile_of(kg_trial *t, const kg_verdict *v, kg_facts *f) {
+    const kg_case_times *ct = deciding(t, v->worst_case);
+    switch (t->cand->language) {
+    case KG_LANG_C: return profile_of_lines(t, ct, f);
+    case KG_LANG_TRITON:
+    case KG_LANG_TILELANG: return profile_of_kernels(t, ct, f);
+    default: return NULL;
+    }
 }
 
 void kg_trial_diagnose(kg_trial *t) {
@@ -143,8 +154,10 @@ void kg_trial_diagnose(kg_trial *t) {
     kg_facts f = {0};
     kg_profile *profile = NULL;
     facts_of_verdict(t, &v, &f);
-    if (slow) facts_of_machine(t, &v, &f);
-    if (slow && t->cand->language == KG_LANG_C) profile = profile_of(t, deciding(t, v.worst_case), &f);
+    if (slow) {
+        facts_of_machine(t, &f);
+        profile = profile_of(t, &v, &f);
+    }
     if (!t->judge->diagnoser) t->judge->diagnoser = kg_diagnoser_open();
     const kg_subject s = {.language = t->cand->language,
                           .source = t->cand->source,

@@ -126,10 +126,138 @@ static void any_bytes_are_read(void **state) {
     kg_facts_free(&f);
 }
 
+// 60 us of launches at lines 3 to 9, 10 at 20 to 30, of a call of 100.
+static void launches_are_parts_of_a_call(void **state) {
+    (void)state;
+    static const char json[] =
+        "{\"total_us\": 100, \"kernels\": [{\"from\": 3, \"to\": 9, \"us\": 60}, {\"from\": 20, \"to\": 30, \"us\": 10}]}";
+    kg_facts f = {0};
+    kg_profile *p = kg_launches_read(json, sizeof json - 1, &f);
+    assert_non_null(p);
+    assert_true(p->launches);
+    assert_float_equal(share(p, 4, 5), 0.6, 1e-9);
+    assert_float_equal(share(p, 1, 3), 0.6, 1e-9);
+    assert_float_equal(share(p, 10, 19), 0, 1e-9);
+    assert_float_equal(share(p, 1, 40), 0.7, 1e-9);
+    assert_float_equal(kg_facts_get(&f, "other_share"), 0.3, 1e-9);
+    kg_facts_free(&f);
+    kg_profile_free(p);
+}
+
+// Events cost time of their own: of short launches the sum is more than the call was.
+static void launches_of_more_than_the_call_leave_nothing(void **state) {
+    (void)state;
+    static const char json[] = "{\"total_us\": 10, \"kernels\": [{\"from\": 1, \"to\": 2, \"us\": 12}]}";
+    kg_facts f = {0};
+    kg_profile *p = kg_launches_read(json, sizeof json - 1, &f);
+    assert_float_equal(share(p, 1, 1), 1, 1e-9);
+    assert_float_equal(kg_facts_get(&f, "other_share"), 0, 1e-9);
+    kg_facts_free(&f);
+    kg_profile_free(p);
+}
+
+// The file is the candidate's: it may hold anything.
+static void launches_of_any_kind_are_read(void **state) {
+    (void)state;
+    static const char *const none[] = {"",
+                                       "[]",
+                                       "{}",
+                                       "{\"total_us\": 1}",
+                                       "{\"total_us\": 0, \"kernels\": []}",
+                                       "{\"total_us\": -1, \"kernels\": []}",
+                                       "{\"total_us\": 1, \"kernels\": {}}",
+                                       "{\"total_us\": 1e300, \"kernels\": []}",
+                                       "\xff",
+                                       "{\"kernels\": []}"};
+    static const char odd[] =
+        "{\"total_us\": 5, \"kernels\": [1, [], {}, {\"from\": 0, \"to\": 1, \"us\": 1}, "
+        "{\"from\": 5, \"to\": 4, \"us\": 1}, {\"from\": 1, \"to\": 1e30, \"us\": 1}, "
+        "{\"from\": 1, \"to\": 2, \"us\": -1}, {\"from\": \"1\", \"to\": 2, \"us\": 1}]}";
+    kg_facts f = {0};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) assert_null(kg_launches_read(none[i], strlen(none[i]), &f));
+    assert_int_equal(f.n, 0);
+    kg_profile *p = kg_launches_read(odd, sizeof odd - 1, &f);
+    assert_non_null(p);
+    assert_float_equal(share(p, 1, 100), 0, 1e-9);
+    assert_float_equal(kg_facts_get(&f, "other_share"), 1, 1e-9);
+    kg_facts_free(&f);
+    kg_profile_free(p);
+}
+
+// A Triton file with two kernels and a function that calls them.
+static const char two_kernels[] =
+    "import triton\n"
+    "import triton.language as tl\n"
+    "@triton.jit\n"
+    "def slow(x, y, n, BLOCK: tl.constexpr):\n"
+    "    for i in range(0, n, BLOCK):\n"
+    "        tl.store(y + i, tl.load(x + i).to(tl.float64))\n"
+    "@triton.jit(debug=False)\n"
+    "def idle(x, y, n, BLOCK: tl.constexpr):\n"
+    "    for i in range(0, n, BLOCK):\n"
+    "        tl.store(y + i, tl.load(x + i).to(tl.float64))\n"
+    "def task(x):\n"
+    "    y = x.cpu()\n"
+    "    return y\n";
+
+static json_t *findings_of(const kg_profile *p) {
+    kg_facts f = {0};
+    kg_facts_set(&f, "slow", 1);
+    kg_facts_set(&f, "right", 1);
+    kg_facts_set(&f, "bits", 16);
+    kg_facts_set(&f, "python", 1);
+    kg_facts_set(&f, "memory_bound", 1);
+    const kg_subject s = {
+        .language = KG_LANG_TRITON, .source = two_kernels, .len = sizeof two_kernels - 1, .facts = &f, .profile = p};
+    kg_diagnoser *d = kg_diagnoser_open();
+    bool explained;
+    json_t *found = kg_diagnose(d, &s, &explained);
+    kg_diagnoser_close(d);
+    kg_facts_free(&f);
+    return found;
+}
+
+// How many findings point into these lines; all of them of this basis.
+static size_t pointing(const json_t *found, int from, int to, const char *basis) {
+    size_t i, n = 0;
+    const json_t *f;
+    json_array_foreach(found, i, f) {
+        const int line = (int)json_integer_value(json_object_get(f, "line"));
+        if (line < from || line > to) continue;
+        assert_string_equal(json_string_value(json_object_get(f, "basis")), basis);
+        n++;
+    }
+    return n;
+}
+
+static void kernels_that_hardly_run_have_no_findings(void **state) {
+    (void)state;
+    static const char json[] = "{\"total_us\": 100, \"kernels\": [{\"from\": 3, \"to\": 6, \"us\": 97}]}";
+    kg_facts f = {0};
+    kg_profile *p = kg_launches_read(json, sizeof json - 1, &f);
+    json_t *without = findings_of(NULL), *with = findings_of(p);
+    assert_true(pointing(without, 3, 6, "text") > 0);
+    assert_int_equal(pointing(with, 3, 6, "timed"), pointing(without, 3, 6, "text"));
+    assert_int_equal(pointing(with, 7, 10, "timed"), 0);
+    // What is written outside of kernels is not what launches tell of.
+    assert_true(pointing(without, 11, 13, "text") > 0);
+    assert_int_equal(pointing(with, 11, 13, "text"), pointing(without, 11, 13, "text"));
+    json_decref(without);
+    json_decref(with);
+    kg_facts_free(&f);
+    kg_profile_free(p);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_are_those_of_the_samples_their_callers_and_where_they_were_inlined),
-        cmocka_unit_test(the_librarys_vectors_are_vectors), cmocka_unit_test(waits_for_other_threads_are_no_samples),
-        cmocka_unit_test(too_few_or_of_other_files_are_no_profile), cmocka_unit_test(any_bytes_are_read)};
+        cmocka_unit_test(the_librarys_vectors_are_vectors),
+        cmocka_unit_test(waits_for_other_threads_are_no_samples),
+        cmocka_unit_test(too_few_or_of_other_files_are_no_profile),
+        cmocka_unit_test(any_bytes_are_read),
+        cmocka_unit_test(launches_are_parts_of_a_call),
+        cmocka_unit_test(launches_of_more_than_the_call_leave_nothing),
+        cmocka_unit_test(launches_of_any_kind_are_read),
+        cmocka_unit_test(kernels_that_hardly_run_have_no_findings)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

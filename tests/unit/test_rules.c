@@ -37,7 +37,7 @@ static kg_profile *profile_of(const char *rule, const char *name) {
     kg_profile *p = f ? kg_alloc(sizeof *p + 1000 * sizeof *p->samples) : NULL;
     unsigned line, samples;
     while (f && fscanf(f, "%u %u", &line, &samples) == 2)
-        for (; samples && p->n < 1000; samples--) p->samples[p->n++] = (kg_sample){1, {line}};
+        for (; samples && p->n < 1000; samples--) p->samples[p->n++] = (kg_sample){1, 1, {{line, line}}};
     if (f) fclose(f);
     free(path);
     free(file);

@@ -12,6 +12,7 @@ import kgate_abi as abi
 import kgate_baseline
 import kgate_entry
 import kgate_errors
+import kgate_launches
 import kgate_observe
 import kgate_results
 import kgate_tensors
@@ -216,6 +217,7 @@ class Loaders:
         session = self.sessions[handle]
         try:
             kgate_observe.observe(session.calls[slot], abi.text(folder))
+            kgate_launches.write(session.calls[slot], abi.text(folder), session.path)
             return 0
         except BaseException as e:  # pylint: disable=broad-except
             return self.failed(error, session.path, e)

@@ -1,0 +1,121 @@
+"""Which Triton kernels of a call the device's time goes to.
+
+Calls more, outside of every clock: one whole between two events, and one with an event on either side
+of every launch. Both wait behind a hold until the host has put all of it into the queue, so that events
+see the device and not the host; only a call that waits for the device itself is taken without. The judge
+takes the times for hints only.
+"""
+import contextlib
+import inspect
+import json
+import os
+import sys
+import time
+
+HOLD_LEAST_S, HOLD_MOST_S = 1e-3, 0.2
+CLOCK_HZ = 2e9  # faster than any: a hold may be longer than asked for, not much shorter
+MOST_LAUNCHES = 4096
+LONG_CALL_S = 0.5  # longer ones are not repeated for this
+
+
+def device():
+    """torch.cuda where this process uses it and it can hold its queue; None."""
+    torch = sys.modules.get("torch")
+    cuda = getattr(torch, "cuda", None)
+    return cuda if cuda is not None and cuda.is_initialized() and hasattr(cuda, "_sleep") else None
+
+
+def event(cuda):
+    e = cuda.Event(enable_timing=True)
+    e.record()
+    return e
+
+
+def held(cuda, seconds, call):
+    """The call behind a hold of some `seconds`; the events before and after it, done."""
+    while True:
+        cuda.synchronize()
+        cuda._sleep(int(seconds * CLOCK_HZ))  # pylint: disable=protected-access
+        begin = event(cuda)
+        call()
+        end = event(cuda)
+        late = begin.query()  # the hold was over before the host was
+        cuda.synchronize()
+        if not late or seconds >= HOLD_MOST_S:
+            return begin, end
+        seconds = min(8 * seconds, HOLD_MOST_S)
+
+
+@contextlib.contextmanager
+def around(owner, name, cuda, seen):
+    """owner.name between two events; (function, event, event) of every call are appended to seen."""
+    original = getattr(owner, name)
+
+    def launch(self, *args, **kwargs):
+        if len(seen) == MOST_LAUNCHES:
+            return original(self, *args, **kwargs)
+        begin = event(cuda)
+        result = original(self, *args, **kwargs)
+        seen.append((self, begin, event(cuda)))
+        return result
+
+    setattr(owner, name, launch)
+    try:
+        yield
+    finally:
+        setattr(owner, name, original)
+
+
+def lines_of(function, path):
+    """(first, last) line of a Triton function that this file holds; None."""
+    plain = getattr(function, "fn", None)
+    try:
+        if os.path.realpath(plain.__code__.co_filename) != os.path.realpath(path):
+            return None
+        source, first = inspect.getsourcelines(plain)
+    except (AttributeError, OSError, TypeError, ValueError):
+        return None
+    return first, first + len(source) - 1
+
+
+def times(cuda, call, path, seconds):
+    """What launches.json holds, of a call that keeps the host for `seconds`; None: Triton is not used."""
+    jit = sys.modules.get("triton.runtime.jit")
+    if jit is None:
+        return None
+    seconds = min(max(3 * seconds, HOLD_LEAST_S), HOLD_MOST_S)
+    begin, end = held(cuda, seconds, call)
+    total, seen, kernels = 1e3 * begin.elapsed_time(end), [], {}
+
+    def again():
+        seen.clear()
+        call()
+
+    with around(jit.JITFunction, "run", cuda, seen):
+        held(cuda, 2 * seconds, again)
+    for function, begin, end in seen:
+        lines = lines_of(function, path)
+        if lines:
+            kernels[lines] = kernels.get(lines, 0) + 1e3 * begin.elapsed_time(end)
+    return {"total_us": total, "kernels": [{"from": a, "to": b, "us": us} for (a, b), us in sorted(kernels.items())]}
+
+
+def write(call, folder, path):
+    """Leaves launches.json in the folder; a call that cannot be timed so leaves none."""
+    cuda = device()
+    if cuda is None:
+        return
+    try:
+        cuda.synchronize()
+        start = time.perf_counter()
+        call()
+        host_s = time.perf_counter() - start
+        cuda.synchronize()
+        if time.perf_counter() - start > LONG_CALL_S:
+            return
+        found = times(cuda, call, path, host_s)
+    except Exception:  # pylint: disable=broad-except
+        return
+    if found:
+        with open(os.path.join(folder, "launches.json"), "w", encoding="ascii") as f:
+            json.dump(found, f)

@@ -1,0 +1,69 @@
+"""Which lines a Triton kernel has, and that launches are looked at only where there is a device."""
+import os
+import tempfile
+import unittest
+
+import support  # noqa: F401
+import kgate_entry
+import kgate_launches
+
+SOURCE = """import functools
+
+
+def jit(f):
+    class Jit:
+        fn = f
+    return Jit()
+
+
+@jit
+def first(x):
+    return x
+
+
+@jit
+@functools.lru_cache
+def cached(x):
+    return x
+
+
+@jit
+def second(
+        x):
+
+    return x
+"""
+
+
+class Lines(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = os.path.join(folder.name, "candidate.py")
+        with open(self.path, "w", encoding="utf-8") as f:
+            f.write(SOURCE)
+        self.module = kgate_entry.load_module(self.path)
+
+    def test_those_of_its_definition(self):
+        self.assertEqual(kgate_launches.lines_of(self.module.first, self.path), (10, 12))
+        self.assertEqual(kgate_launches.lines_of(self.module.second, self.path), (21, 25))
+
+    def test_another_files_kernel_has_none(self):
+        self.assertIsNone(kgate_launches.lines_of(self.module.first, __file__))
+
+    def test_what_is_no_function_has_none(self):
+        for thing in (self.module.cached, None, 7):
+            self.assertIsNone(kgate_launches.lines_of(thing, self.path))
+
+
+class Device(unittest.TestCase):
+    def test_without_one_nothing_is_called(self):
+        with tempfile.TemporaryDirectory() as folder:
+            called = []
+            if kgate_launches.device() is None:
+                kgate_launches.write(lambda: called.append(1), folder, __file__)
+            self.assertEqual((called, os.listdir(folder)), ([], []))
+
+
+if __name__ == "__main__":
+    unittest.main()
