@@ -77,9 +77,9 @@ typedef struct kg_device_ops {
     // Measures every ceiling it can; what it cannot stays NAN. progress may be NULL.
     int (*measure)(kg_device *d, kg_ceilings *out, void (*progress)(const char *what, void *ctx), void *ctx,
                    kg_error *err);
-    // A look of some milliseconds at how much of these ceilings the device gives right now. NULL where nothing else
-    // runs on it, so that they are in reach at any time.
-    int (*glance)(kg_device *d, const kg_ceilings *best, kg_grant *out, kg_error *err);
+    // A look of some milliseconds at how much of these ceilings the device gives right now; *alone: nothing else of
+    // this system ran meanwhile. NULL where nothing else runs on it, so that they are in reach at any time.
+    int (*glance)(kg_device *d, const kg_ceilings *best, kg_grant *out, bool *alone, kg_error *err);
 } kg_device_ops;
 
 struct kg_device {

@@ -1,6 +1,8 @@
 // Which kernels the device's time went to: launches.json, from the candidate's own process, believed as far as a hint
 // goes.
-// {"total_us": of a whole call, "kernels": [{"from", "to": its lines, "us": of all its launches in a call}]}
+// {"total_us": of a whole call,
+//  "kernels": [{"lines": [[from, to], ...] of it and of the functions that it calls, "us": of all its launches in a
+//  call}]}
 #include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
@@ -11,23 +13,31 @@
 
 #define MOST_KERNELS 64
 
-static double number(const json_t *o, const char *key) {
-    const json_t *v = json_object_get(o, key);
+static double number(const json_t *v) {
     const double x = json_is_number(v) ? json_number_value(v) : NAN;
     return x >= 0 && x < 1e12 ? x : NAN;
 }
 
+static bool read_lines(const json_t *pair, kg_lines *to) {
+    const double first = number(json_array_get(pair, 0)), last = number(json_array_get(pair, 1));
+    if (!(first >= 1 && last >= first && last < 1e9)) return false;
+    *to = (kg_lines){(uint32_t)first, (uint32_t)last};
+    return true;
+}
+
 // false: not a part of a call's time.
 static bool read_kernel(const json_t *o, kg_sample *s) {
-    const double from = number(o, "from"), to = number(o, "to"), us = number(o, "us");
-    if (!(from >= 1 && to >= from && to < 1e9 && us >= 0)) return false;
-    *s = (kg_sample){.weight = us, .n = 1, .lines = {{(uint32_t)from, (uint32_t)to}}};
-    return true;
+    const json_t *pair;
+    size_t i;
+    *s = (kg_sample){.weight = number(json_object_get(o, "us"))};
+    json_array_foreach(json_object_get(o, "lines"), i, pair) if (s->n < KG_CHAIN && read_lines(pair, &s->lines[s->n]))
+        s->n++;
+    return s->n && s->weight >= 0;
 }
 
 static kg_profile *read_kernels(const json_t *o, kg_facts *f) {
     const json_t *kernels = json_object_get(o, "kernels"), *kernel;
-    const double total = number(o, "total_us");
+    const double total = number(json_object_get(o, "total_us"));
     if (!json_is_array(kernels) || !(total > 0)) return NULL;
     kg_profile *p = kg_alloc(sizeof *p + (MOST_KERNELS + 1) * sizeof *p->samples);
     double own = 0;

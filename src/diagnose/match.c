@@ -90,12 +90,13 @@ static kg_lines around(TSNode at) {
     return (kg_lines){ts_node_start_point(n).row + 1, ts_node_end_point(n).row + 1};
 }
 
-// Whether a decorator says that it is one: @triton.jit, @jit(...).
+// Whether a decorator says that it is one, as the rules' "(^|[.])jit" has it: @triton.jit, @jit(...).
 static bool makes_kernel(const search *x, TSNode decorator) {
-    const char *text = x->syntax->text + ts_node_start_byte(decorator),
-               *end = x->syntax->text + ts_node_end_byte(decorator);
-    const char *jit = memmem(text, (size_t)(end - text), "jit", 3);
-    return jit && (jit[-1] == '@' || jit[-1] == '.') && (jit + 3 == end || jit[3] == '(');
+    const TSNode said = ts_node_named_child(decorator, 0);
+    if (ts_node_is_null(said)) return false;
+    const char *text = x->syntax->text + ts_node_start_byte(said);
+    const size_t n = ts_node_end_byte(said) - ts_node_start_byte(said);
+    return (n >= 3 && memcmp(text, "jit", 3) == 0) || memmem(text, n, ".jit", 4);
 }
 
 static bool in_kernel(const search *x, TSNode at) {

@@ -8,6 +8,9 @@
 
 // A device that gave less than this of what bounds a kernel was too busy to be sure of it.
 #define BUSY 0.75
+// Looks at a size that say something, and what a candidate's process may have worked during one.
+#define LEAST_LOOKS   3
+#define STOOD_STILL_S 1e-4
 
 static double higher(double a, double b) { return isnan(a) || b > a ? b : a; }
 static double lower(double a, double b) { return isnan(a) || b < a ? b : a; }
@@ -63,17 +66,22 @@ void kg_trial_glance(kg_trial *t, kg_case_times *ct) {
     kg_device *d = t->judge->device;
     if (!d->ops->glance) return;
     kg_grant seen = {NAN, NAN};
+    bool alone = false;
     kg_error why = {0};  // no memory or no threads for it: then there is none
     const kg_step before = kg_steps_to(&t->steps, KG_STEP_CEILINGS);
-    if (d->ops->glance(d, &t->ceilings, &seen, &why)) kg_error_clear(&why);
+    const double worked = kg_session_worked(t->session);
+    if (d->ops->glance(d, &t->ceilings, &seen, &alone, &why)) kg_error_clear(&why);
     kg_steps_to(&t->steps, before);
+    // What slowed the look may be the candidate's: a stop does not end a system call, nor a child's work.
+    if (!alone && !(kg_session_worked(t->session) - worked < STOOD_STILL_S)) return;
     if (isfinite(seen.memory)) kg_samples_add(&ct->memory, seen.memory, ct->batches);
     if (isfinite(seen.compute)) kg_samples_add(&ct->compute, seen.compute, ct->batches);
 }
 
-static kg_grant grant_at(const kg_case_times *ct) {
-    return (kg_grant){kg_median(ct->memory.v, ct->memory.n), kg_median(ct->compute.v, ct->compute.n)};
-}
+// NAN: too few looks to tell.
+static double granted(const kg_samples *seen) { return seen->n >= LEAST_LOOKS ? kg_median(seen->v, seen->n) : NAN; }
+
+static kg_grant grant_at(const kg_case_times *ct) { return (kg_grant){granted(&ct->memory), granted(&ct->compute)}; }
 
 kg_ceilings kg_trial_ceilings_at(const kg_trial *t, const kg_case_times *ct) {
     return t->granted_only ? kg_ceilings_granted(&t->ceilings, grant_at(ct)) : t->ceilings;
@@ -97,15 +105,15 @@ static kg_grant least_granted(const kg_trial *t, double *bound) {
 
 bool kg_trial_lower_ceilings(kg_trial *t) {
     if (!t->judge->device->ops->glance) return false;
+    kg_ceilings *c = &t->ceilings;
     double bound;
     const kg_grant least = least_granted(t, &bound);
-    kg_ceilings *c = &t->ceilings;
     t->granted_only = true;
     t->busy |= bound < BUSY;
+    const double copy = c->copy_bytes_s * 1e-9, fp32 = c->ops_s[KG_U_FP32] * 1e-9;
     char *source =
         kg_format("%s; beside this kernel down to copy %.3g GB/s of %.3g, fp32 from the caches %.3g Gop/s of %.3g",
-                  c->source ? c->source : "source unknown", least.memory * c->copy_bytes_s * 1e-9,
-                  c->copy_bytes_s * 1e-9, least.compute * c->ops_s[KG_U_FP32] * 1e-9, c->ops_s[KG_U_FP32] * 1e-9);
+                  c->source ? c->source : "source unknown", least.memory * copy, copy, least.compute * fp32, fp32);
     free(c->source);
     c->source = source;
     return true;

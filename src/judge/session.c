@@ -63,6 +63,10 @@ void kg_session_pause(kg_session *s) {
 }
 
 int kg_session_ran_paused(const kg_session *s) { return s->ran_paused; }
+double kg_session_worked(const kg_session *s) {
+    const bool all = !s->python && s->sandbox && strstr(s->sandbox, "\"seccomp\"");
+    return all ? kg_worked_seconds(s->pid) : NAN;
+}
 bool kg_session_wrong_result(const kg_session *s) { return s->wrong_result; }
 
 // A virtual machine's own pauses may be counted as its threads' work, so a little is nobody's doing.
@@ -106,8 +110,11 @@ int kg_session_ask(kg_session *s, json_t *request, const int *fds, int n, double
 // ---- opening and closing ---------------------------------------------------------------------------
 
 static int hello(kg_session *s, kg_error *err) {
-    json_t *request = json_pack("{s:s,s:i,s:s,s:i,s:s}", "op", "hello", "version", KG_PROTOCOL_VERSION, "device",
-                                s->device->ops->kind, "ordinal", s->device->ordinal, "scratch", s->scratch.path);
+    // Of a GPU's driver nobody knows what it starts.
+    const bool cpu = strcmp(s->device->ops->kind, "cpu") == 0, processes = s->python || !cpu;
+    json_t *request = json_pack("{s:s,s:i,s:s,s:i,s:s,s:b}", "op", "hello", "version", KG_PROTOCOL_VERSION, "device",
+                                s->device->ops->kind, "ordinal", s->device->ordinal, "scratch", s->scratch.path,
+                                "processes", processes);
     json_t *answer;
     if (kg_session_ask(s, request, &s->control_fd, 1, s->o.timeout_s < 30 ? 30 : s->o.timeout_s, &answer, err))
         return -1;

@@ -93,6 +93,8 @@ void kg_session_pause(kg_session *s);
 // Pauses in which the runner's threads worked all the same. A candidate that has itself continued disturbs the
 // library's times, or works outside of the clock.
 int kg_session_ran_paused(const kg_session *s);
+// Processor time of all that is the candidate's, seconds; NAN where it may have processes of its own.
+double kg_session_worked(const kg_session *s);
 // The last request failed for what the candidate returned, not for want of an answer.
 bool kg_session_wrong_result(const kg_session *s);
 bool kg_session_is_python(const kg_session *s);

@@ -81,7 +81,10 @@ static int enter_sandbox(const json_t *o, const char *kind, char **holds, kg_err
     const char *scratch = text_of(o, "scratch");
     size_t memory = (size_t)int_of(o, "memory_bytes", 0, INT64_MAX, 0);
     if (memory == 0) memory = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE) / 2;
-    int failed = kg_sandbox_limits(kind, memory, err) || kg_sandbox_enter(scratch ? scratch : here, kind, holds, err);
+    // A judge that does not say refuses none.
+    const bool processes = !json_is_false(json_object_get(o, "processes"));
+    int failed =
+        kg_sandbox_limits(kind, memory, err) || kg_sandbox_enter(scratch ? scratch : here, kind, processes, holds, err);
     free(here);
     return failed ? -1 : 0;
 }

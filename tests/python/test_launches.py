@@ -31,7 +31,12 @@ def cached(x):
 def second(
         x):
 
-    return x
+    return first(x)
+
+
+@jit
+def third(x):
+    return second(x) + third(x) + jit(x)
 """
 
 
@@ -47,6 +52,10 @@ class Lines(unittest.TestCase):
     def test_those_of_its_definition(self):
         self.assertEqual(kgate_launches.lines_of(self.module.first, self.path), (10, 12))
         self.assertEqual(kgate_launches.lines_of(self.module.second, self.path), (21, 25))
+
+    def test_functions_that_it_calls_are_part_of_it(self):
+        self.assertEqual(kgate_launches.called(self.module.first, self.path), ((10, 12),))
+        self.assertEqual(kgate_launches.called(self.module.third, self.path), ((28, 30), (21, 25), (10, 12)))
 
     def test_another_files_kernel_has_none(self):
         self.assertIsNone(kgate_launches.lines_of(self.module.first, __file__))

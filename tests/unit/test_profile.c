@@ -130,7 +130,7 @@ static void any_bytes_are_read(void **state) {
 static void launches_are_parts_of_a_call(void **state) {
     (void)state;
     static const char json[] =
-        "{\"total_us\": 100, \"kernels\": [{\"from\": 3, \"to\": 9, \"us\": 60}, {\"from\": 20, \"to\": 30, \"us\": 10}]}";
+        "{\"total_us\": 100, \"kernels\": [{\"lines\": [[3, 9]], \"us\": 60}, {\"lines\": [[20, 30]], \"us\": 10}]}";
     kg_facts f = {0};
     kg_profile *p = kg_launches_read(json, sizeof json - 1, &f);
     assert_non_null(p);
@@ -147,7 +147,7 @@ static void launches_are_parts_of_a_call(void **state) {
 // Events cost time of their own: of short launches the sum is more than the call was.
 static void launches_of_more_than_the_call_leave_nothing(void **state) {
     (void)state;
-    static const char json[] = "{\"total_us\": 10, \"kernels\": [{\"from\": 1, \"to\": 2, \"us\": 12}]}";
+    static const char json[] = "{\"total_us\": 10, \"kernels\": [{\"lines\": [[1, 2]], \"us\": 12}]}";
     kg_facts f = {0};
     kg_profile *p = kg_launches_read(json, sizeof json - 1, &f);
     assert_float_equal(share(p, 1, 1), 1, 1e-9);
@@ -170,9 +170,9 @@ static void launches_of_any_kind_are_read(void **state) {
                                        "\xff",
                                        "{\"kernels\": []}"};
     static const char odd[] =
-        "{\"total_us\": 5, \"kernels\": [1, [], {}, {\"from\": 0, \"to\": 1, \"us\": 1}, "
-        "{\"from\": 5, \"to\": 4, \"us\": 1}, {\"from\": 1, \"to\": 1e30, \"us\": 1}, "
-        "{\"from\": 1, \"to\": 2, \"us\": -1}, {\"from\": \"1\", \"to\": 2, \"us\": 1}]}";
+        "{\"total_us\": 5, \"kernels\": [1, [], {}, {\"lines\": [[0, 1]], \"us\": 1}, "
+        "{\"lines\": [[5, 4]], \"us\": 1}, {\"lines\": [[1, 1e30]], \"us\": 1}, "
+        "{\"lines\": [[1, 2]], \"us\": -1}, {\"lines\": [[\"1\", 2]], \"us\": 1}]}";
     kg_facts f = {0};
     for (size_t i = 0; i < sizeof none / sizeof *none; i++) assert_null(kg_launches_read(none[i], strlen(none[i]), &f));
     assert_int_equal(f.n, 0);
@@ -232,7 +232,7 @@ static size_t pointing(const json_t *found, int from, int to, const char *basis)
 
 static void kernels_that_hardly_run_have_no_findings(void **state) {
     (void)state;
-    static const char json[] = "{\"total_us\": 100, \"kernels\": [{\"from\": 3, \"to\": 6, \"us\": 97}]}";
+    static const char json[] = "{\"total_us\": 100, \"kernels\": [{\"lines\": [[3, 6]], \"us\": 97}]}";
     kg_facts f = {0};
     kg_profile *p = kg_launches_read(json, sizeof json - 1, &f);
     json_t *without = findings_of(NULL), *with = findings_of(p);

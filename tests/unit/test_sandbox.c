@@ -81,6 +81,11 @@ static int threads_work(void) {
 }
 
 static int programs_start(void) { return system("true") ? 1 : 0; }
+static int no_process_starts(void) {
+    pid_t child = fork();
+    if (child == 0) _exit(0);
+    return child < 0 && errno == EPERM && system("true") != 0 ? 0 : 1;
+}
 
 static int memory_is_limited(void) {
     struct rlimit l;
@@ -97,9 +102,12 @@ static int no_core(void) {
 typedef struct {
     const char *layer, *name;
     int (*fn)(void);
+    bool processes;  // may be started
 } attempt;
 #define TRY(layer, fn) \
-    { layer, #fn, fn }
+    { layer, #fn, fn, true }
+#define TRY_ALONE(layer, fn) \
+    { layer, #fn, fn, false }
 
 // In a child inside the sandbox: 0 held, 1 did not, 77 the layer is not to be had on this machine.
 static int in_sandbox(const attempt *a) {
@@ -110,7 +118,7 @@ static int in_sandbox(const attempt *a) {
     if (child == 0) {
         char *holds = NULL;
         if (chdir(scratch) || kg_sandbox_limits("cpu", MEMORY_LIMIT, NULL) ||
-            kg_sandbox_enter(scratch, "cpu", &holds, NULL))
+            kg_sandbox_enter(scratch, "cpu", a->processes, &holds, NULL))
             _exit(99);
         if (!strstr(holds, a->layer)) _exit(77);
         _exit(a->fn());
@@ -156,6 +164,8 @@ int main(void) {
         TRY("rlimits", system_is_readable),
         TRY("rlimits", threads_work),
         TRY("rlimits", programs_start),
+        TRY_ALONE("seccomp", no_process_starts),
+        TRY_ALONE("seccomp", threads_work),
         TRY("rlimits", no_core),
         TRY("rlimits", memory_is_limited),
     };

@@ -45,8 +45,8 @@ double kg_cpu_rate(kg_unit unit, int n, bool *quiet);
 // The same of float32 multiply-adds whose operands come from the caches, as a product's do, seen once, within some two
 // milliseconds: others on the same core slow these more than those on registers. NAN when there is no memory or there
 // are no threads for it.
-double kg_cpu_fed_rate(int n);
+double kg_cpu_fed_rate(int n, bool *undisturbed);
 
-int kg_cpu_glance(kg_device *d, const kg_ceilings *best, kg_grant *out, kg_error *err);
+int kg_cpu_glance(kg_device *d, const kg_ceilings *best, kg_grant *out, bool *alone, kg_error *err);
 
 #endif

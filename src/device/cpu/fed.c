@@ -74,11 +74,12 @@ static float *panels(int n) {
     return p;
 }
 
-double kg_cpu_fed_rate(int n) {
+double kg_cpu_fed_rate(int n, bool *undisturbed) {
     float *p = panels(n);
+    *undisturbed = false;
     if (!p) return NAN;
     const walk w = best();
-    double s = kg_cpu_together(n, w.run, p, NULL);
+    double s = kg_cpu_together(n, w.run, p, undisturbed);
     free(p);
     return s > 0 ? w.ops * n / s : NAN;
 }

@@ -113,8 +113,8 @@ double kg_cpu_cached_copy(char *a, char *b, size_t bytes, int n, bool *quiet) {
     return 2.0 * (double)bytes * h.repeats / kg_cpu_least(n, copy_again, &h, BUDGET_S / 2, quiet);
 }
 
-double kg_cpu_copy_now(char *a, char *b, size_t bytes, int n) {
+double kg_cpu_copy_now(char *a, char *b, size_t bytes, int n, bool *undisturbed) {
     walk w = {a, b, bytes};
     const size_t whole_lines = bytes / 64 * 64;
-    return 2.0 * (double)whole_lines / kg_cpu_together(n, copy_around, &w, NULL);
+    return 2.0 * (double)whole_lines / kg_cpu_together(n, copy_around, &w, undisturbed);
 }

@@ -78,6 +78,21 @@ def lines_of(function, path):
     return first, first + len(source) - 1
 
 
+def called(function, path):
+    """The lines of a Triton function and, of this file, of those that it calls, which are compiled into it."""
+    todo, done, lines = [function], [], []
+    while todo:
+        f = todo.pop()
+        own = lines_of(f, path)
+        if own is None or any(f is d for d in done):
+            continue
+        done.append(f)
+        lines.append(own)
+        known = getattr(f.fn, "__globals__", {})
+        todo += [known[name] for name in f.fn.__code__.co_names if hasattr(known.get(name), "fn")]
+    return tuple(lines)
+
+
 def times(cuda, call, path, seconds):
     """What launches.json holds, of a call that keeps the host for `seconds`; None: Triton is not used."""
     jit = sys.modules.get("triton.runtime.jit")
@@ -94,10 +109,10 @@ def times(cuda, call, path, seconds):
     with around(jit.JITFunction, "run", cuda, seen):
         held(cuda, 2 * seconds, again)
     for function, begin, end in seen:
-        lines = lines_of(function, path)
+        lines = called(function, path)
         if lines:
             kernels[lines] = kernels.get(lines, 0) + 1e3 * begin.elapsed_time(end)
-    return {"total_us": total, "kernels": [{"from": a, "to": b, "us": us} for (a, b), us in sorted(kernels.items())]}
+    return {"total_us": total, "kernels": [{"lines": lines, "us": us} for lines, us in sorted(kernels.items())]}
 
 
 def write(call, folder, path):

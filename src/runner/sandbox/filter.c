@@ -86,12 +86,21 @@ static int refuse_taking_pages(scmp_filter_ctx f) {
     return failed;
 }
 
-int kg_layer_seccomp(void) {
+// A C kernel has no use for processes of its own, and in the judge's eyes they are nobody's: it looks at the threads of
+// one. A Python candidate's compilers are processes.
+static int refuse_processes(scmp_filter_ctx f) {
+    struct scmp_arg_cmp no_thread = SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0);
+    return refuse(f, SCMP_SYS(clone), 1, &no_thread) | refuse(f, SCMP_SYS(fork), 0, NULL) |
+           refuse(f, SCMP_SYS(vfork), 0, NULL);
+}
+
+int kg_layer_seccomp(const kg_sandbox_plan *p) {
     scmp_filter_ctx f = seccomp_init(SCMP_ACT_ALLOW);
     if (!f) return -1;
     int failed = 0;
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) failed |= refuse(f, refused[i], 0, NULL);
     failed |= refuse_signals(f) | refuse_by_argument(f) | refuse_taking_pages(f);
+    if (!p->processes) failed |= refuse_processes(f);
     failed = failed || seccomp_load(f);
     seccomp_release(f);
     return failed ? -1 : 0;

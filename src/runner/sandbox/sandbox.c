@@ -12,8 +12,9 @@ static void note(json_t *holds, const char *name, int failed) {
     if (!failed) json_array_append_new(holds, json_string(name));
 }
 
-int kg_sandbox_enter(const char *scratch, const char *device_kind, char **holds, kg_error *err) {
-    kg_sandbox_plan plan = {.scratch = scratch, .gpu = device_kind && strcmp(device_kind, "cpu") != 0};
+int kg_sandbox_enter(const char *scratch, const char *device_kind, bool processes, char **holds, kg_error *err) {
+    const bool gpu = device_kind && strcmp(device_kind, "cpu") != 0;
+    kg_sandbox_plan plan = {.scratch = scratch, .gpu = gpu, .processes = processes};
     if (!scratch || scratch[0] != '/')
         return kg_fail(err, KG_ERR_INTERNAL, "sandbox: scratch `%s` is no absolute path", scratch ? scratch : "");
     json_t *h = json_array();
@@ -25,7 +26,7 @@ int kg_sandbox_enter(const char *scratch, const char *device_kind, char **holds,
     note(h, "no-capabilities", kg_layer_capabilities());
     note(h, "no-new-privileges", kg_layer_no_new_privileges());
     note(h, "landlock", kg_layer_landlock(&plan));
-    note(h, "seccomp", kg_layer_seccomp());
+    note(h, "seccomp", kg_layer_seccomp(&plan));
     *holds = json_dumps(h, JSON_COMPACT);
     json_decref(h);
     return *holds ? 0 : kg_fail(err, KG_ERR_MEMORY, "sandbox: out of memory");
@@ -33,7 +34,7 @@ int kg_sandbox_enter(const char *scratch, const char *device_kind, char **holds,
 
 static void probe_child(const char *dir, int fd) {
     char *holds = NULL;
-    if (kg_sandbox_limits("cpu", 0, NULL) == 0 && kg_sandbox_enter(dir, "cpu", &holds, NULL) == 0 && holds) {
+    if (kg_sandbox_limits("cpu", 0, NULL) == 0 && kg_sandbox_enter(dir, "cpu", true, &holds, NULL) == 0 && holds) {
         ssize_t n = write(fd, holds, strlen(holds));
         (void)n;
     }

@@ -7,6 +7,7 @@
 typedef struct {
     const char *scratch;  // the only folder that stays writable
     bool gpu;             // the device's nodes and /dev/shm stay usable
+    bool processes;       // it may start some
 } kg_sandbox_plan;
 
 int kg_layer_userns(void);  // an own user namespace: no rights over anybody else's processes
@@ -16,6 +17,6 @@ int kg_layer_mountns(const kg_sandbox_plan *p);  // every mount read-only but sc
 int kg_layer_capabilities(void);                 // none left, none to gain
 int kg_layer_no_new_privileges(void);
 int kg_layer_landlock(const kg_sandbox_plan *p);
-int kg_layer_seccomp(void);
+int kg_layer_seccomp(const kg_sandbox_plan *p);
 
 #endif
