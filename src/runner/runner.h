@@ -121,6 +121,7 @@ int kg_runner_serve(int socket, const kg_loader *const *extra);
 int kg_sandbox_limits(const char *device_kind, size_t memory_bytes, kg_error *err);
 // Sandbox of this process, applied after hello and before any candidate byte is loaded. Fills names of what holds
 // ("userns", "netns", "landlock", "seccomp", "rlimits", ...), owned by the caller as one JSON array text.
+// processes: whether it may start some.
 int kg_sandbox_enter(const char *scratch, const char *device_kind, bool processes, char **holds, kg_error *err);
 // What would hold here, without entering: for `kgate device`.
 char *kg_sandbox_probe(void);
