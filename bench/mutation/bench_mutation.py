@@ -15,8 +15,8 @@ What is no mistake counts for neither side: a mutant that does not compile, one 
 kernel's own machine code (a loop of one turn, a branch never built: Papadakis et al., ICSE 2015), and one that
 equivalent.txt lists with the reason. A 32-bit counter goes wrong only where its own loop takes more than 2^31 turns, in
 full cases made for it (src/task/large_cases.c), which take a minute each. So a kgate that is built with
-KG_INDEX_BITS=15 has those cases at 2^15 elements (--small-index), and the mutants count in 16 bits there. Those that it
-lets pass are asked with 2^31 elements: a product of two 16-bit numbers is an int in C, that of 32-bit ones wraps.
+KG_INDEX_BITS=15 has those cases at 2^15 elements (--small-index), and the mutants count, and compute offsets,
+in 16 bits there. Those that it lets pass are asked with 2^31 elements.
 Every survivor is run beside its honest kernel on all cases (mutant_differs), so that survivors.txt says whether a case is missing (nothing tells them apart) or the bound covers the difference.
 Exits 1 when a mutant survives for which none of this holds.
 """
@@ -149,11 +149,12 @@ def machine_code(text):
 
 
 def in_16_bits(mutant):
-    """The mutant with counters of 16 bits where it has its 32-bit ones."""
+    """The mutant with counters of 16 bits where it has its 32-bit ones, and with what is computed of them, which is int in C."""
     honest, code = NARROWED.findall(mutant["honest"]), NARROWED.findall(mutant["code"])
     assert len(honest) == len(code)
     pairs = iter(zip(honest, code))
-    return dict(mutant, code=NARROWED.sub(lambda _: (lambda h, c: c if h == c else "int16_t")(*next(pairs)), mutant["code"]))
+    narrow = NARROWED.sub(lambda _: (lambda h, c: c if h == c else "int16_t")(*next(pairs)), mutant["code"])
+    return dict(mutant, code=Source(narrow, mutant["task"], "").with_terms_cut("int16_t"))
 
 
 def not_built(record):

@@ -110,6 +110,56 @@ class Source:
         return bool(re.match(r"kg_(dim|elements|stride)$|\d+$", name)
                     or re.search(r"\b(int64_t|int)\b(?![^;{}]*\bdouble\b)[^;{}]*\b%s\b" % re.escape(name or "?"), self.text))
 
+    def functions(self):
+        """(the `{`, the `}`) of each function."""
+        i = 0
+        while i < len(self.tokens):
+            if self.tokens[i].text == "{":
+                if self.tokens[i - 1].text == ")":
+                    yield i, self.partner[i]
+                i = self.partner[i]
+            i += 1
+
+    def declared(self, kind, first, last):
+        """Names of the variables that tokens first to last declare as `kind`."""
+        names = set()
+        for i in self.find(kind):
+            j = i + 1
+            while first < j < last and self.tokens[j].kind == "name":
+                names.add(self.tokens[j].text)
+                j = self.until(j, (",", ";"))
+                j += self.tokens[j].text == ","
+        return names
+
+    def term(self, k, signs):
+        """(first token, last one) of what is computed up to the operand behind the sign k by signs that bind as it does,
+        and stronger; or None."""
+        first, last = self.operand_before(k), self.operand_after(k)
+        while first and last and self.tokens[first - 1].text in signs and self.operand_before(first - 1) is not None:
+            first = self.operand_before(first - 1)
+        while last and self.tokens[k].text in "+-" and self.tokens[last + 1].text in ("*", "/", "%"):
+            last = self.operand_after(last + 1)
+        return (first, last) if first is not None and last is not None else None
+
+    def with_terms_cut(self, kind):
+        """The text with every product, sum and difference of variables of this type, and of numbers, converted to it: in
+        C it is an int."""
+        before, behind = {}, {}
+        for brace, end in self.functions():
+            names = self.declared(kind, brace, end)
+            for k in range(brace + 2, end):
+                sign = self.tokens[k].text
+                p = self.term(k, "*/%" if sign == "*" else "*/%+-") if sign in ("*", "+", "-") else None
+                if not p or not all(t.text in names for t in self.tokens[p[0]:p[1] + 1] if t.kind == "name"):
+                    continue
+                first, last = self.tokens[p[0]].start, self.tokens[p[1]].end
+                before[first] = before.get(first, "") + "(%s)(" % kind
+                behind[last] = behind.get(last, "") + ")"
+        text = self.text
+        for at in sorted({*before, *behind}, reverse=True):
+            text = text[:at] + behind.get(at, "") + before.get(at, "") + text[at:]
+        return text
+
     def loops(self):
         """Loops as (for token, first token behind `(`, the two semicolons, `)`, first and last of the body, depth)."""
         for i, t in enumerate(self.tokens):

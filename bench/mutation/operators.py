@@ -349,7 +349,7 @@ def race(s):
     for loop in s.loops():
         body = s.span(*loop.body)
         sums = [k for k in loop.accumulates() if s.tokens[k - 1].kind == "name"]
-        own = r"\b(?:double|int64_t|float|int)\s[^;{]*?(?<!\w)%s\s*[=,;[]"
+        own = r"\b(?:double|int(?:32|64)_t|float|int)\s[^;{]*?(?<!\w)%s\s*[=,;[]"
         outside = [k for k in sums if not re.search(own % s.tokens[k - 1].text, body)]
         if outside and loop.counts() and "kg_get" in body:
             yield "%s shared by threads" % s.tokens[outside[0] - 1].text, s.line(loop.i), \

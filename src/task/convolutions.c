@@ -128,6 +128,10 @@ static void geometry(kg_cases *b, const kg_conv_family *f) {
 static void types(kg_cases *b, const kg_conv_family *f) {
     kg_dtype t = KG_F32;
     add(b, f, DENSE(2, 65, 7, 7), DENSE(33, 65, 1, 1));
+    // Past 4096 channels, filters and columns.
+    add(b, f, DENSE(1, 4099, 3, 4), DENSE(2, 4099, 1, 1));
+    if (!f->light) add(b, f, DENSE(1, 2, 3, 4), DENSE(4099, 2, 1, 1));
+    if (!f->light) add(b, f, DENSE(1, 1, 4, 4101), DENSE(1, 1, 3, 3));
     add(b, f, kg_tensor_transposed(t, KG_SHAPE(2, 3, 17, 19), 1, 3), DENSE(5, 3, 3, 3));
     add(b, f, DENSE(2, 3, 9, 9), kg_tensor_transposed(t, KG_SHAPE(5, 3, 3, 3), 0, 1));
     t = KG_F16;

@@ -48,6 +48,7 @@ static void quick(kg_cases *b) {
     add(b, F32(17, 321), 1)->args[INPUT].fill = KG_SPECIALS(0, 1);  // four NaNs a row
     for (int sign = -1; sign <= 1; sign += 2) {  // nothing but values on one side of 0, or of what a search starts with
         add(b, F32(64, 33), 1)->args[INPUT].fill = KG_NORMAL(1000 * sign, 1);
+        add(b, F32(33, 9), 1)->args[INPUT].fill = KG_UNIFORM(sign * 3e38, sign * 1e36);
         add(b, F32(33, 9), 1)->args[INPUT].fill = (kg_fill){KG_FILL_CONST, sign * (double)INFINITY, 0};
     }
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {

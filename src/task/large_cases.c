@@ -344,7 +344,7 @@ static unsigned make_far(const kg_task *t, kg_case *c, unsigned lacking) {
             spread(&a->tensor))
             mask |= 1u << i;
     }
-    return mask && t->infer(t, c) == 0 && !c->alias_first_out ? mask : 0;
+    return mask && t->infer(t, c) == 0 && !c->alias_first_out && principal_elements(c, t) <= FEW ? mask : 0;
 }
 
 static unsigned inputs_of(const kg_task *t) {

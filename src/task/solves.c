@@ -357,6 +357,7 @@ void kg_system_cases(kg_cases *b, const kg_system_family *f) {
     if (f->complex) some(b, f, KG_C128, (int64_t[]){7, 0});
     ONE(f->kinds[0], KG_F32, 0, k);
     if (k) ONE(f->kinds[0], KG_F32, 6, 13);
+    if (k) ONE(f->kinds[0], KG_F32, 5, 67);  // more columns than a warp, and a block of two, has threads
     // Each element of the solution is a sum over the whole right side.
     for (int i = 0; f->b && i < 2; i++) {
         const int rhs = kg_param_index(b->task, f->b);

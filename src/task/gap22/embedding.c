@@ -48,6 +48,10 @@ static void full(kg_cases *b) {
     add(b, I64(40), kg_tensor_expanded(KG_F32, KG_SHAPE(19, 129), 0));
     add(b, I64(9), F32(100003, 7));
     add(b, I64(1000), kg_tensor_contiguous(KG_F16, KG_SHAPE(KG_LOOKED_UP_PAST_32_BITS / 64, 64)))->large = true;
+    // More entries than 32 bits count.
+    add(b, kg_tensor_expanded(KG_I64, KG_SHAPE(KG_SIDE_PAST_32_BITS, KG_SIDE_PAST_32_BITS), 0),
+        kg_tensor_contiguous(KG_F16, KG_SHAPE(40, 1)))
+        ->large = true;
 }
 
 static int cases(kg_cases *b) {

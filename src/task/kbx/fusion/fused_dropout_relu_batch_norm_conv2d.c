@@ -75,6 +75,7 @@ static void quick(kg_cases *b) {
     add(b, DENSE(1, 3, 33, 34), DENSE(16, 3, 3, 3));
     add(b, DENSE(16, 65, 3, 3), DENSE(33, 65, 3, 3));  // one position: statistics over the batch alone
     add(b, DENSE(2, 65, 9, 9), DENSE(33, 65, 1, 1));
+    add(b, DENSE(3, 4099, 7, 8), DENSE(2, 4099, 1, 1));
     one(b, plain(b), "stride", 2);
     two(b, plain(b), "stride", 2, 3);
     one(b, plain(b), "padding", 1);

@@ -80,6 +80,8 @@ static void quick(kg_cases *b) {
     limited(b, add(b, LONG(17, 9), KG_F32, 12, 33), 3, 2.7);
     limited(b, add(b, LONG(17, 9), KG_F32, 12, 33), INFINITY, 1.5);
     limited(b, add(b, LONG(17, 9), KG_F16, 12, 33), 2, 2);
+    limited(b, add(b, LONG(17, 9), KG_F64, 12, 33), 2, 4.5);
+    limited(b, add(b, LONG(17, 9), KG_F64, 12, 33), 3, 2.7);
     c = limited(b, add(b, LONG(40, 2), KG_F32, 7, 9), 2, 1);
     kg_set_int(c, b->task, "padding_idx", 0);
     kg_set_bool(c, b->task, "scale_grad_by_freq", true);
@@ -100,6 +102,10 @@ static void full(kg_cases *b) {
     limited(b, add(b, LONG(33), KG_F32, 8, 1025), 2, 20);
     limited(b, add(b, LONG(33), KG_BF16, 8, 65), 1, 20);
     add(b, kg_tensor_contiguous(KG_I32, KG_SHAPE(33)), KG_F16, 300, 65);
+    // More entries than 32 bits count.
+    plus(b, add(b, kg_tensor_expanded(KG_I64, KG_SHAPE(KG_SIDE_PAST_32_BITS, KG_SIDE_PAST_32_BITS), 0), KG_F16, 40, 1),
+         kg_tensor_contiguous(KG_F16, KG_SHAPE(1)))
+        ->large = true;
 }
 
 // The benchmark's sizes double the rows, the width and the columns in turn.

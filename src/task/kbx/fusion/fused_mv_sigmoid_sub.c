@@ -43,6 +43,7 @@ static void quick(kg_cases *b) {
     add(b, F32(65, 33), -2);
     add(b, F32(129, 257), 0);
     add(b, F32(7, 4099), 1.25);
+    add(b, F32(5003, 3), 0.75);
     add(b, F32(0, 5), 1);
     add(b, F32(5, 0), 1);  // sigmoid(0) - other
     kg_set_number(add(b, F32(31, 17), 1), b->task, "other", 0.375);

@@ -87,6 +87,8 @@ static void quick(kg_cases *b) {
         along(b, once(b, kg_tensor_contiguous(KG_F32, 2, kg_hard_logits[i].shape), 2), 1)->args[INPUT].fill =
             kg_hard_logits[i].fill;
     along(b, once(b, F32(200, 3), 2), 1)->args[INPUT].fill = KG_SPECIALS(0, 1);
+    along(b, chosen(b, F32(200, 9), 9, 2), 1)->args[INPUT].fill = KG_SPECIALS(0, 1);  // nor are their NaNs
+    along(b, chosen(b, F32(200, 9), 9, 1), 1)->args[INPUT].fill = KG_SPECIALS(0, 1);
     kg_set_tensor(along(b, shuffled(b, F32(3, 9), 9), 1), b->task, "out", KG_F32, KG_SHAPE(3, 36), (kg_fill){0});
 }
 

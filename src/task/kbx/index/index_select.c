@@ -70,6 +70,10 @@ static void full(kg_cases *b) {
     add(b, kg_tensor_expanded(KG_F32, KG_SHAPE(19, 129), 0), 0, KG_I64, 40);
     add(b, kg_tensor_contiguous(KG_I64, KG_SHAPE(5, 7, 3)), 1, KG_I64, 13);
     add(b, kg_tensor_contiguous(KG_U8, KG_SHAPE(KG_LOOKED_UP_PAST_32_BITS / 64, 64)), 0, KG_I64, 1000)->large = true;
+    // More entries than 32 bits count.
+    kg_case *c = add(b, kg_tensor_contiguous(KG_U8, KG_SHAPE(1000)), 0, KG_I64, KG_PAST_32_BITS);
+    kg_set_indices(c, b->task, "index", kg_tensor_expanded(KG_I64, KG_SHAPE(KG_PAST_32_BITS), 0), 1000);
+    c->large = true;
     add(b, kg_tensor_expanded(KG_U8, KG_SHAPE(3, KG_SIDE_PAST_32_BITS, KG_SIDE_PAST_32_BITS), 1), 0, KG_I64, 1)->large =
         true;
 #undef F32

@@ -84,6 +84,11 @@ static void full(kg_cases *b) {
     add(b, kg_tensor_expanded(KG_U8, KG_SHAPE(KG_LOOKED_UP_PAST_32_BITS / 64, 64), 0), 0, I64(17, 64),
         OF(KG_U8, 17, 64))
         ->large = true;
+    // More entries than 32 bits count.
+    const int64_t side = KG_SIDE_PAST_32_BITS;
+    add(b, kg_tensor_expanded(KG_U8, KG_SHAPE(2, side, side), 1), 0,
+        kg_tensor_expanded(KG_I64, KG_SHAPE(1, side, side), 1), kg_tensor_expanded(KG_U8, KG_SHAPE(1, side, side), 1))
+        ->large = true;
 }
 
 static int cases(kg_cases *b) {

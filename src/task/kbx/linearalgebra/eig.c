@@ -70,6 +70,7 @@ static int cases(kg_cases *b) {
             if (full) kg_decomposed_case(b, OF(t, 12, 12), KG_UNIFORM(0, 1));
         }
         if (full) plain(b, OF(KG_F32, 64, 64));
+        if (full) plain(b, OF(KG_F64, 64, 64));
         if (full) plain(b, OF(KG_F32, 2, 1, 3, 10, 10));
     }
     return 0;

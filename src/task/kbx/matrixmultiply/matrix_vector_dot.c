@@ -58,6 +58,7 @@ static void full(kg_cases *b) {
     const kg_dtype t = KG_F32;
     for (int64_t n = 2; n <= 1024; n *= 8) add(b, SQUARE(t, n), 1, 0.5);
     add(b, SQUARE(t, 1023), 1, 0.5);
+    add(b, SQUARE(t, 1301), 1, 0.5);
     add(b, kg_tensor_expanded(t, KG_SHAPE(40, 40), 0), 1, 0.5);  // every row the same
     add(b, SQUARE(t, 64), 1, 1)->args[A].fill = KG_NORMAL(100, 1);
     add(b, SQUARE(t, 64), 1e-3, 1e3)->args[A].fill = KG_LOGSCALE(-6, 6);

@@ -92,6 +92,7 @@ static void quick(kg_cases *b) {
     add(b, DENSE(2, 31, 24), DENSE(2, 9, 24), DENSE(2, 9, 24));
     add(b, DENSE(2, 13, 24), DENSE(2, 21, 24), DENSE(2, 21, 11));
     add(b, DENSE(1, 1, 64), DENSE(1, 257, 64), DENSE(1, 257, 64));
+    add(b, DENSE(2, 5, 32), DENSE(2, 2500, 32), DENSE(2, 2500, 9));
     sized(b, 2, 16, 16)->args[QUERY].fill = (kg_fill){.kind = KG_FILL_ZERO};  // the mean of value
     sized(b, 2, 16, 16)->args[KEY].fill = (kg_fill){.kind = KG_FILL_ZERO};
     sized(b, 2, 16, 16)->args[VALUE].fill = (kg_fill){.kind = KG_FILL_ZERO};
@@ -121,6 +122,8 @@ static void full(kg_cases *b) {
     sized(b, 2, 128, 64);
     sized(b, 1, 63, 128);
     add(b, DENSE(1, 3, 32), DENSE(1, 1023, 32), DENSE(1, 1023, 32));
+    kg_case *c = sized(b, 3, 1, 40);  // one score, below any number that stands for -infinity
+    c->args[QUERY].fill = KG_NORMAL(1e16, 1e15), c->args[KEY].fill = KG_NORMAL(-1e16, 1e15);
     add(b, kg_tensor_stepped(KG_F32, KG_SHAPE(2, 13, 10), 2), kg_tensor_stepped(KG_F32, KG_SHAPE(2, 17, 10), 3),
         kg_tensor_expanded(KG_F32, KG_SHAPE(2, 17, 10), 0));
 }

@@ -67,11 +67,15 @@ static void quick(kg_cases *b) {
     moved(b, add(b, DENSE(2, 4, 13, 14), DENSE(6, 4, 4, 2)), 2, 1);
     moved(b, with_bias(b, add(b, DENSE(2, 8, 11, 9), DENSE(6, 8, 5, 5))), 2, 3);
     add(b, DENSE(2, 65, 7, 7), DENSE(33, 65, 1, 1));
+    add(b, DENSE(3, 2, 33, 61), DENSE(3, 2, 3, 3));
     add(b, kg_tensor_transposed(KG_F32, KG_SHAPE(2, 3, 17, 19), 1, 3), DENSE(5, 3, 3, 3));
     kg_case *c = with_bias(b, add(b, DENSE(2, 3, 9, 9), DENSE(7, 3, 3, 3)));
     c->args[BIAS].tensor = kg_tensor_stepped(KG_F32, KG_SHAPE(7), 3);
     with_bias(b, add(b, DENSE(2, 3, 9, 9), DENSE(4, 3, 3, 3)))->args[INPUT].fill = (kg_fill){.kind = KG_FILL_ZERO};
     with_bias(b, add(b, DENSE(2, 3, 9, 9), DENSE(4, 3, 3, 3)))->args[WEIGHT].fill = (kg_fill){.kind = KG_FILL_ZERO};
+    // Sums past 2^24, where adding in float32 loses the last integers.
+    c = add(b, DENSE(2, 8193, 1, 2), DENSE(3, 8193, 1, 1));
+    c->args[INPUT].fill = c->args[WEIGHT].fill = KG_NORMAL(5, 1);
     // Images, and channels, of zeros between others.
     add(b, DENSE(9, 1, 1, 1), DENSE(5, 1, 1, 1))->args[INPUT].fill = (kg_fill){.kind = KG_FILL_TIES};
     add(b, DENSE(2, 1, 3, 3), DENSE(9, 1, 1, 1))->args[WEIGHT].fill = (kg_fill){.kind = KG_FILL_TIES};

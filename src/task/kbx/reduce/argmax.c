@@ -48,10 +48,11 @@ static void quick(kg_cases *b) {
     add(b, F32(65, 1025), 1)->args[INPUT].fill = ties;
     add(b, F32(129, 33), 0)->args[INPUT].fill = ties;
     flat(b, F32(4099))->args[INPUT].fill = ties;
-    add(b, F32(129, 65), 1)->args[INPUT].fill = KG_SPECIALS(0, 1);   // nearly every row holds a NaN
-    add(b, F32(300, 3), 1)->args[INPUT].fill = KG_SPECIALS(0, 1);    // infinities decide
-    add(b, F32(17, 321), 1)->args[INPUT].fill = KG_SPECIALS(0, 1);   // four NaNs a row
-    add(b, F32(64, 33), 1)->args[INPUT].fill = KG_NORMAL(-1000, 1);  // all negative
+    add(b, F32(129, 65), 1)->args[INPUT].fill = KG_SPECIALS(0, 1);       // nearly every row holds a NaN
+    add(b, F32(300, 3), 1)->args[INPUT].fill = KG_SPECIALS(0, 1);        // infinities decide
+    add(b, F32(17, 321), 1)->args[INPUT].fill = KG_SPECIALS(0, 1);       // four NaNs a row
+    add(b, F32(64, 33), 1)->args[INPUT].fill = KG_NORMAL(-1000, 1);      // all negative
+    add(b, F32(33, 9), 1)->args[INPUT].fill = KG_UNIFORM(-3e38, -1e36);  // below any number that stands for -infinity
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         add(b, kg_tensor_contiguous(others[i], KG_SHAPE(67, 257)), i % 2 ? 0 : 1);
         if (kg_exceeds_float(others[i]))

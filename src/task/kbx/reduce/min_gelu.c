@@ -56,6 +56,7 @@ static void quick(kg_cases *b) {
     kg_set_bool(add(b, F32(33, 5), -1), b->task, "keepdim", true);
     add(b, F32(1031, 3), 1);
     add(b, F32(3, 4, 1027), 1);
+    add(b, F32(5003, 3), 1);
     add(b, F32(0, 5), 1);
     by_tanh(b, of(add(b, F32(515, 3), 1), LEFT));
     of(add(b, F32(515, 3), 1), LEFT);
