@@ -95,7 +95,7 @@ void kg_quantise(kg_quants *q, const double *x, const double *error, int64_t n, 
     q->n_open = 0;
     // A scale that is e smaller makes the quotient 1 / (1 - e) times as large.
     const double e = fmin(q->scale_error, 0.9), relative = QUOTIENT_ERROR + e / (1 - e);
-    const double per_unit = q->scale > 0 ? (1 + e / (1 - e)) / q->scale : 0;
+    const double per_unit = q->scale > 0 ? 1 / ((1 - e) * q->scale) : 0;
     for (int64_t k = 0; k < n; k++) {
         const double r = q->scale > 0 ? x[k] / q->scale : 0;
         q->q[k] = (int16_t)integer(r, relative * fabs(r) + (error ? error[k] * per_unit : 0), grid, &q->off[k]);

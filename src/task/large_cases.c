@@ -21,6 +21,7 @@
 #include "task/families.h"
 
 #define FEW           20000               // elements of a start
+#define MODEST        4096                // sizes of its images and filters: what is longer is there for its own sake
 #define MOST_BYTES    ((size_t)30 << 30)  // of all tensors: an 80 GB card takes twice as much
 #define MOST_REACH    16                  // inputs an output depends on: for the time that it takes
 #define RANDOM_REACH  6
@@ -70,6 +71,8 @@ static bool is_start(const kg_task *t, const kg_case *c) {
         if (!kg_arg_is_tensor(a)) continue;
         const int64_t n = kg_numel(&a->tensor);
         if (t->params[i].role == KG_OUT_ARG || n == 0 || n > FEW || !kg_is_contiguous(&a->tensor)) return false;
+        for (int d = 0; a->tensor.ndim > 2 && d < a->tensor.ndim; d++)
+            if (a->tensor.shape[d] > MODEST) return false;
         if (!is_anywhere(&a->fill) && t->params[i].role != KG_STATE) return false;
         if (!any && !is_random(&a->fill)) return false;
         any = true;

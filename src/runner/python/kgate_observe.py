@@ -18,14 +18,12 @@ DISASSEMBLE_S = 1.5  # for all of them
 
 
 @contextlib.contextmanager
-def wrapped(owner, name, seen):
-    """owner.name, whose results (or self, where it returns none) are appended to seen."""
+def replaced(owner, name, instead):
+    """Calls of owner.name go to instead(original, self, ...)."""
     original = getattr(owner, name)
 
     def launch(self, *args, **kwargs):
-        result = original(self, *args, **kwargs)
-        seen.append((self, result))
-        return result
+        return instead(original, self, *args, **kwargs)
 
     setattr(owner, name, launch)
     try:
@@ -101,9 +99,15 @@ def write(folder, name, data):
 def observe(call, folder):
     """Makes the call and writes what it launched; the call's result."""
     seen = []
+
+    def noted(original, launcher, *args, **kwargs):
+        returned = original(launcher, *args, **kwargs)
+        seen.append((launcher, returned))
+        return returned
+
     with contextlib.ExitStack() as stack:
         for owner, name in places():
-            stack.enter_context(wrapped(owner, name, seen))
+            stack.enter_context(replaced(owner, name, noted))
         result = call()
     os.makedirs(folder, exist_ok=True)
     done, tool, until = set(), disassembler(), time.monotonic() + DISASSEMBLE_S
