@@ -99,9 +99,20 @@ static const kg_rule rules[] = {
         .change = "smaller blocks or fewer stages there: tune for each device",
     },
     {
+        // More than half of what a multiprocessor of sm_90 has, 227 KB of it for blocks.
+        .id = "one-block-a-unit",
+        .cause = KG_CAUSE_AUTHORING,
+        .when = {SLOW, MEMORY_BOUND, {"shared_bytes", '>', 116736}, {"load_width", '<', 16}},
+        .weight = 0.5,
+        .message = "shared memory holds so much that a multiprocessor runs one block at a time, which loads little at once",
+        .evidence = "{shared_bytes} bytes a block, {load_width} bytes a load",
+        .change = "stream the data in blocks of 4 to 16 KB, with loads of 16 bytes a thread",
+    },
+    {
         .id = "starved-by-shared",
         .cause = KG_CAUSE_TUNING,
         .when = {SLOW, MEMORY_BOUND, {"shared_bytes", '>', 49152}},
+        .unless = "one-block-a-unit",
         .weight = 0.3,
         .message = "so much shared memory a block that few blocks fit on a multiprocessor, and few loads are under way",
         .evidence = "{shared_bytes} bytes a block",

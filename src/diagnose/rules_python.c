@@ -59,7 +59,10 @@ static const kg_rule rules[] = {
              "((call function: (attribute object: (_) @what attribute: (identifier) @f) arguments: (argument_list) "
              "@none (#eq? @f \"float\") (#eq? @none \"()\")) @at (#not-match? @what \"mean|var|bias|scale|gamma|beta|loss\")) ((call function: (attribute object: (_) @what "
              "attribute: (identifier) @f) arguments: (argument_list (attribute) @dtype) (#any-of? @f \"to\" \"type\") "
-             "(#eq? @dtype \"torch.float32\")) @at (#not-match? @what \"mean|var|bias|scale|gamma|beta|loss\"))"},
+             "(#eq? @dtype \"torch.float32\")) @at (#not-match? @what \"mean|var|bias|scale|gamma|beta|loss\")) ((call "
+             "function: (attribute object: (_) @what attribute: (identifier) @f) arguments: (argument_list "
+             "(conditional_expression) @dtype) (#eq? @f \"to\") (#match? @dtype \"torch[.]float32\")) @at (#not-match? "
+             "@what \"mean|var|bias|scale|gamma|beta|loss\"))"},
         .has = {{0, ANY_KERNEL}},
         .when = {SLOW, HALF},
         .explains = "recast_share",

@@ -78,11 +78,11 @@ static char *observe(kg_trial *t, const kg_case_times *ct) {
     return NULL;
 }
 
-// What a Triton or TileLang kernel was compiled to, and which of its launches take long (of Triton's; NULL: not known).
+// What a Triton or TileLang kernel was compiled to, and which of its launches take long (NULL: not known).
 static kg_profile *profile_of_kernels(kg_trial *t, const kg_case_times *ct, kg_facts *f) {
     char *folder = observe(t, ct);
     if (folder) kg_facts_from_scratch(f, folder);
-    kg_profile *p = folder && t->cand->language == KG_LANG_TRITON ? kg_launches_from_scratch(folder, f) : NULL;
+    kg_profile *p = folder ? kg_launches_from_scratch(folder, f) : NULL;
     free(folder);
     return p;
 }

@@ -1,6 +1,7 @@
-"""Which lines a Triton kernel has, and that launches are looked at only where there is a device."""
+"""Which lines a Triton or TileLang kernel has, and that launches are looked at only where there is a device."""
 import os
 import tempfile
+import types
 import unittest
 
 import support  # noqa: F401
@@ -54,8 +55,8 @@ class Lines(unittest.TestCase):
         self.assertEqual(kgate_launches.lines_of(self.module.second, self.path), (21, 25))
 
     def test_functions_that_it_calls_are_part_of_it(self):
-        self.assertEqual(kgate_launches.called(self.module.first, self.path), ((10, 12),))
-        self.assertEqual(kgate_launches.called(self.module.third, self.path), ((28, 30), (21, 25), (10, 12)))
+        self.assertEqual(kgate_launches.of_triton(self.module.first, self.path), ((10, 12),))
+        self.assertEqual(kgate_launches.of_triton(self.module.third, self.path), ((28, 30), (21, 25), (10, 12)))
 
     def test_another_files_kernel_has_none(self):
         self.assertIsNone(kgate_launches.lines_of(self.module.first, __file__))
@@ -63,6 +64,37 @@ class Lines(unittest.TestCase):
     def test_what_is_no_function_has_none(self):
         for thing in (self.module.cached, None, 7):
             self.assertIsNone(kgate_launches.lines_of(thing, self.path))
+
+
+class TileLang(unittest.TestCase):
+    """Kernels of functions of one name: TileLang says the name alone."""
+    SOURCE = """def one(n):
+    @T.prim_func
+    def main(
+            X: T.Tensor((n,))):
+        pass
+
+
+def two(n):
+    @T.prim_func
+    def main(X: T.Tensor((n,))): pass
+    def other(X): pass
+"""
+
+    def lines_of(self, name):
+        kernel = types.SimpleNamespace(prim_func=types.SimpleNamespace(attrs={"global_symbol": name}))
+        with tempfile.NamedTemporaryFile("w", suffix=".py") as f:
+            f.write(self.SOURCE)
+            f.flush()
+            return kgate_launches.of_tilelang(kernel, f.name)
+
+    def test_all_functions_of_its_name(self):
+        self.assertEqual(self.lines_of("main"), ((3, 5), (10, 10)))
+        self.assertEqual(self.lines_of("other"), ((11, 11),))
+
+    def test_a_name_that_is_not_there_ends_it(self):
+        with self.assertRaises(LookupError):
+            self.lines_of("gone")
 
 
 class Device(unittest.TestCase):

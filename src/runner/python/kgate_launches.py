@@ -1,17 +1,19 @@
-"""Which Triton kernels of a call the device's time goes to.
+"""Which Triton or TileLang kernels of a call the device's time goes to.
 
 Calls more, outside of every clock: one whole between two events, and one with an event on either side
 of every launch. Both wait behind a hold until the host has put all of it into the queue, so that events
 see the device and not the host; only a call that waits for the device itself is taken without. The judge
 takes the times for hints only.
 """
+import ast
+import contextlib
 import inspect
 import json
 import os
 import sys
 import time
 
-from kgate_observe import replaced
+from kgate_observe import places, replaced
 
 HOLD_LEAST_S, HOLD_MOST_S = 1e-3, 0.2
 CLOCK_HZ = 2e9  # faster than any: a hold may be longer than asked for, not much shorter
@@ -59,7 +61,7 @@ def lines_of(function, path):
     return first, first + len(source) - 1
 
 
-def called(function, path):
+def of_triton(function, path):
     """The lines of a Triton function and, of this file, of those that it calls, which are compiled into it."""
     todo, done, lines = [function], [], []
     while todo:
@@ -74,10 +76,22 @@ def called(function, path):
     return tuple(lines)
 
 
+def of_tilelang(kernel, path):
+    """The lines of the functions of this file that have the kernel's name."""
+    name = str(kernel.prim_func.attrs["global_symbol"])
+    with open(path, encoding="utf-8") as f:
+        tree = ast.parse(f.read())
+    lines = tuple((node.lineno, node.end_lineno) for node in ast.walk(tree)
+                  if isinstance(node, ast.FunctionDef) and node.name == name)
+    if not lines:
+        raise LookupError(name)  # made in another way: then what is this file's kernel is not known
+    return lines
+
+
 def times(cuda, call, path, seconds):
-    """What launches.json holds, of a call that keeps the host for `seconds`; None: Triton is not used."""
-    jit = sys.modules.get("triton.runtime.jit")
-    if jit is None:
+    """What launches.json holds, of a call that keeps the host for `seconds`; None: it launches nothing of these."""
+    launchers = list(places())
+    if not launchers:
         return None
     seconds = min(max(3 * seconds, HOLD_LEAST_S), HOLD_MOST_S)
     begin, end = held(cuda, seconds, call)
@@ -87,18 +101,20 @@ def times(cuda, call, path, seconds):
         seen.clear()
         call()
 
-    def timed(original, function, *args, **kwargs):
+    def timed(original, kernel, *args, **kwargs):
         if len(seen) == MOST_LAUNCHES:
-            return original(function, *args, **kwargs)
+            return original(kernel, *args, **kwargs)
         begin = event(cuda)
-        result = original(function, *args, **kwargs)
-        seen.append((function, begin, event(cuda)))
+        result = original(kernel, *args, **kwargs)
+        seen.append((kernel, begin, event(cuda)))
         return result
 
-    with replaced(jit.JITFunction, "run", timed):
+    with contextlib.ExitStack() as stack:
+        for owner, name in launchers:
+            stack.enter_context(replaced(owner, name, timed))
         held(cuda, 2 * seconds, again)
-    for function, begin, end in seen:
-        lines = called(function, path)
+    for kernel, begin, end in seen:
+        lines = of_tilelang(kernel, path) if hasattr(kernel, "prim_func") else of_triton(kernel, path)
         if lines:
             kernels[lines] = kernels.get(lines, 0) + 1e3 * begin.elapsed_time(end)
     return {"total_us": total, "kernels": [{"lines": lines, "us": us} for lines, us in sorted(kernels.items())]}

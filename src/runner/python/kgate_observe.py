@@ -66,8 +66,15 @@ def of_triton(kernel):
     return asm.get("ptx"), asm.get("cubin"), numbers
 
 
+def shared_of_tilelang(kernel):
+    """Bytes of shared memory that a launch asks for; the most of a kernel's parts."""
+    parts = [f.attrs for _, f in kernel.artifact.device_mod.functions.items() if f.attrs is not None]
+    return max(int(attrs["dyn_shared_memory_buf"]) for attrs in parts if "dyn_shared_memory_buf" in attrs)
+
+
 def of_tilelang(kernel):
-    numbers = {"registers": first(lambda: kernel.n_regs), "local_bytes": first(lambda: 4 * kernel.n_spills)}
+    numbers = {"registers": first(lambda: kernel.n_regs), "local_bytes": first(lambda: 4 * kernel.n_spills),
+               "shared_bytes": first(lambda: shared_of_tilelang(kernel))}
     return first(kernel._get_ptx), None, numbers  # pylint: disable=protected-access
 
 
