@@ -182,9 +182,10 @@ static int count_device(arguments *a, kg_error *err) {
     kg_sampling s = {a->device, a->interval_s, a->verbose ? say : NULL, wait_for_word, a};
     if (open_device(a, &cuda, &device, &p, err)) return -1;
     if (a->verbose) print_plan(&p, stderr);
-    if (count_all(&p, &s, &c, NULL) && count_with_context(&cuda, device, &p, &s, &c, err)) return -1;
-    print_counts(&c, most_warps(&cuda, device));
-    return 0;
+    const bool counted = count_all(&p, &s, &c, NULL) == 0 || count_with_context(&cuda, device, &p, &s, &c, err) == 0;
+    if (counted) print_counts(&c, most_warps(&cuda, device));
+    free(p.availability);
+    return counted ? 0 : -1;
 }
 
 int main(int argc, char **argv) {
@@ -199,5 +200,6 @@ int main(int argc, char **argv) {
     alarm(LIFE_S);
     if ((a.chip ? describe_chip(&a, &err) : count_device(&a, &err)) == 0) return 0;
     fprintf(stderr, "kgate-counters: %s\n", err.text);
+    kg_error_clear(&err);
     return 3;
 }

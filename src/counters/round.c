@@ -34,6 +34,12 @@ static int enable(counting *c, kg_error *err) {
     return 0;
 }
 
+static void say(const counting *c, const char *what, double number) {
+    char *text = kg_format("%s %.9g", what, number);
+    if (c->s->say) c->s->say(text);
+    free(text);
+}
+
 // By time, and on chips that do not have that by the system's clock, which runs at 1 to 2 GHz.
 static int configure(counting *c, kg_error *err) {
     kcp_configure conf = {.size = KCP_SIZE(kcp_configure, append),
@@ -44,7 +50,9 @@ static int configure(counting *c, kg_error *err) {
                           .interval = (uint64_t)(c->s->interval_s * 1e9),
                           .trigger = KCP_TRIGGER_TIME,
                           .append = KCP_KEEP_OLDEST};
-    if (c->p->cupti.configure(&conf) == 0) return 0;
+    const kcp_result by_time = c->p->cupti.configure(&conf);
+    if (by_time == 0) return 0;
+    say(c, "cuptiPmSamplingSetConfig by time: CUPTI error", by_time);
     conf.trigger = KCP_TRIGGER_SYSCLK;
     CUPTI(c, configure(&conf), "cuptiPmSamplingSetConfig", err);
     return 0;
@@ -81,7 +89,8 @@ static int add_sample(counting *c, size_t i, kg_counts *out, kg_error *err) {
     if (kg_cupti_check(&c->p->cupti, c->p->cupti.sample_info(&info), "cuptiPmSamplingCounterDataGetSampleInfo", err) ||
         kg_cupti_check(&c->p->cupti, c->p->cupti.evaluate(&e), "cuptiProfilerHostEvaluateToGpuValues", err))
         return -1;
-    if (info.start == 0 || info.end <= info.start) return 0;
+    if (info.start == 0 || info.end <= info.start)
+        return say(c, "left out: a sample that ends at", (double)info.end), 0;
     for (size_t k = 0; k < c->r->n; k++) by[c->r->of[k]] = values[k] > 0 && isfinite(values[k]) ? values[k] : 0;
     by[KG_L2_HIT] *= by[KG_L2_SECTORS] / 100;
     for (size_t k = 0; k < c->r->n; k++) out->sums[c->r->of[k]] += by[c->r->of[k]];
@@ -112,6 +121,8 @@ static int decode_all(counting *c, kg_counts *out, kg_error *err) {
     bool more = true;
     for (int i = 0; i < MOST_DECODES && more; i++)
         if (decode(c, &now, &more, err)) return -1;
+    say(c, "samples:", (double)now.samples);
+    for (size_t k = 0; k < c->r->n; k++) say(c, c->r->metrics[k], now.sums[c->r->of[k]]);
     if (!now.samples) return kg_fail(err, KG_ERR_CANNOT, "the device wrote no sample");
     out->samples += now.samples;
     for (size_t k = 0; k < c->r->n; k++) out->sums[c->r->of[k]] = now.sums[c->r->of[k]];

@@ -177,15 +177,19 @@ static void calls_that_fail_end_it(void **state) {
 
 // ---- the program --------------------------------------------------------------------------------
 
-static kg_process_result program(const char *option) {
+// fake: how the driver and CUPTI of tests/support/fake_cupti.c behave; NULL: the real ones, if there are any.
+static kg_process_result program(const char *option, const char *fake) {
     char *folder = kg_install_folder(), *path = kg_format("%s/kgate-counters", folder);
-    char *argv[] = {path, (char *)option, NULL};
-    const kg_process p = {.argv = argv, .control = -1};
+    char *libraries = kg_format("LD_LIBRARY_PATH=%s/fake", folder), *how = kg_format("FAKE_CUPTI=%s", fake ? fake : "");
+    char *argv[] = {path, (char *)option, NULL}, *env[] = {libraries, how, NULL};
+    const kg_process p = {.argv = argv, .env = fake ? env : NULL, .control = -1};
     kg_process_result r = {0};
     kg_error err = {0};
     if (kg_process_run(&p, 60, 65536, &r, &err)) fail_msg("%s", err.text);
     free(folder);
     free(path);
+    free(libraries);
+    free(how);
     return r;
 }
 
@@ -200,7 +204,7 @@ static void expect_one_line_and_exit_3(kg_process_result *r) {
 static void without_a_device_it_says_so(void **state) {
     (void)state;
     if (access("/dev/nvidiactl", F_OK) == 0) skip();
-    kg_process_result r = program("--seconds=0");
+    kg_process_result r = program("--seconds=0", NULL);
     expect_one_line_and_exit_3(&r);
 }
 
@@ -208,15 +212,85 @@ static void without_a_device_it_says_so(void **state) {
 static void a_chip_that_is_known_counts_all_at_once(void **state) {
     (void)state;
     kg_cupti_api api;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    skip();  // it opens its parts in a way that sanitizers refuse
+#endif
     if (kg_cupti_open(&api, NULL)) skip();
-    kg_process_result r = program("--chip=GH100");
+    kg_process_result r = program("--chip=GH100", NULL);
     assert_string_equal(r.output,
                         "round 1: dram__bytes.sum lts__t_sectors.sum "
                         "LTS.TriageCompute.lts__average_t_sector_hit_rate_realtime.pct sm__warps_active.sum "
                         "sm__cycles_active.sum\n");
     free(r.output);
-    r = program("--chip=GH1000");
+    r = program("--chip=GH1000", NULL);
     expect_one_line_and_exit_3(&r);
+}
+
+// The fake driver does not say how many warps a multiprocessor holds.
+#define SUMS_OF(samples)                                                \
+    "{\"samples\": " samples                                            \
+    ", \"dram_bytes\": 4000000, \"l2_sectors\": 2000, \"l2_hit\": 75, " \
+    "\"warps\": 512, \"cycles\": 64}"
+#define SUMS SUMS_OF("4")
+static void expect_output(const char *fake, const char *output) {
+    kg_process_result r = program("--seconds=0", fake);
+    if (strcmp(r.output, output) != 0) fail_msg("%s: %s", fake, r.output);
+    free(r.output);
+}
+
+// Five samples, read two at a time; the first has no beginning, and every other one no sectors.
+static void samples_are_summed(void **state) {
+    (void)state;
+    expect_output("good", "ready\n" SUMS "\n");
+    expect_output("wants-context", "ready\n" SUMS "\n");
+}
+
+static void what_the_device_does_not_count_together_it_counts_apart(void **state) {
+    (void)state;
+    expect_output("one-set", "ready\nready\nready\n" SUMS_OF("12") "\n");
+}
+
+static void what_fails_is_said_in_one_line(void **state) {
+    (void)state;
+    expect_output("lost", "ready\nready\nkgate-counters: more samples than the device's buffer holds\n");
+    expect_output("empty", "ready\nready\nkgate-counters: the device wrote no sample\n");
+    expect_output("forbidden", "kgate-counters: cuptiPmSamplingEnable: FAKE_ERROR (35)\n");
+}
+
+static char *asked(const char *fake, double limit_s) {
+    char *folder = kg_install_folder(), *path = kg_format("%s/kgate-counters", folder);
+    char *libraries = kg_format("LD_LIBRARY_PATH=%s/fake", folder), *how = kg_format("FAKE_CUPTI=%s", fake);
+    char *argv[] = {path, (char *)"--control-fd=3", NULL}, *env[] = {libraries, how, NULL};
+    const kg_counting c = {argv, env, limit_s, run, NULL};
+    rounds = give_up_in = 0;
+    char *line = kg_count_with(&c);
+    free(folder);
+    free(path);
+    free(libraries);
+    free(how);
+    return line;
+}
+
+static void the_judge_gets_its_line(void **state) {
+    (void)state;
+    char *line = asked("good", 10);
+    assert_non_null(line);
+    assert_string_equal(line, SUMS);
+    assert_int_equal(rounds, 1);
+    kg_facts f = facts_of(line, 1e5);
+    expect(&f, "dram_ratio", 4);
+    expect(&f, "l2_hit", 75);
+    expect(&f, "occupancy", NAN);
+    kg_facts_free(&f);
+    free(line);
+}
+
+static void a_library_that_crashes_or_hangs_costs_the_facts(void **state) {
+    (void)state;
+    const double start = kg_now();
+    assert_null(asked("crashes", 10));
+    assert_null(asked("hangs", 1));
+    assert_true(kg_now() - start < 5);
 }
 
 int main(void) {
@@ -232,6 +306,11 @@ int main(void) {
         cmocka_unit_test(calls_that_fail_end_it),
         cmocka_unit_test(without_a_device_it_says_so),
         cmocka_unit_test(a_chip_that_is_known_counts_all_at_once),
+        cmocka_unit_test(samples_are_summed),
+        cmocka_unit_test(what_the_device_does_not_count_together_it_counts_apart),
+        cmocka_unit_test(what_fails_is_said_in_one_line),
+        cmocka_unit_test(the_judge_gets_its_line),
+        cmocka_unit_test(a_library_that_crashes_or_hangs_costs_the_facts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
