@@ -20,10 +20,12 @@
 typedef struct {
     kg_session *s;
     int calls, batches;  // calls of a batch
+    bool begun;
 } work;
 
 static int run_batches(void *ctx) {
-    const work *w = ctx;
+    work *w = ctx;
+    w->begun = true;
     for (int i = 0; i < w->batches; i++)
         if (kg_session_rerun(w->s, w->calls, NULL)) return -1;
     return 0;
@@ -37,7 +39,7 @@ static int prepare(kg_trial *t, const kg_case_times *ct, work *w, double *round_
         (ct->c->calls > 1 && kg_session_reset_state(t->session, NULL)))
         return -1;
     const double most = MOST_S / call_s;
-    *w = (work){t->session, most < 1 ? 1 : most > slots ? slots : (int)most, 1};
+    *w = (work){t->session, most < 1 ? 1 : most > slots ? slots : (int)most, 1, false};
     if (kg_session_fill(t->session, kg_trial_batch_seed(t, ct->c, VALUES_NUMBER), 0, w->calls, NULL) ||
         kg_session_rerun(w->s, w->calls, NULL))
         return -1;
@@ -46,6 +48,7 @@ static int prepare(kg_trial *t, const kg_case_times *ct, work *w, double *round_
     const double batch_s = kg_now() - start;
     w->batches = (int)fmax(1, fmin(ceil(LEAST_S / (call_s * w->calls)), MOST_S / batch_s));
     *round_s = batch_s * w->batches;
+    w->begun = false;
     return 0;
 }
 
@@ -81,9 +84,10 @@ void kg_trial_count(kg_trial *t, const kg_case_times *ct, kg_facts *f) {
     work w;
     double round_s;
     if (strcmp(t->judge->info.kind, "cuda") != 0 || !ct || !(ct->time.mid > 0 && ct->time.mid < LONG_CALL_S) ||
-        !kg_session_alive(t->session) || prepare(t, ct, &w, &round_s))
+        !kg_session_alive(t->session) || t->judge->uncounted || prepare(t, ct, &w, &round_s))
         return;
     char *line = count(t, &w, round_s);
+    t->judge->uncounted = !line && !w.begun;
     if (!line) return;
     // Data that the cache holds from one batch to the next says nothing of how often the kernel asks for it.
     const bool cold = ct->bytes * w.calls > (double)t->judge->info.cache_bytes;

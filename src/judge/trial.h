@@ -89,6 +89,7 @@ struct kg_judge {
     kg_ahead *ahead, *next;  // builds: of this candidate, begun while the one before was judged, and of the next
     bool ahead_of_next;      // this one's was taken already
     struct kg_diagnoser *diagnoser;  // NULL until the first candidate is diagnosed
+    bool uncounted;                  // hardware counters cannot be read here: not tried again
     bool apart;                      // candidates cannot reach each other's folders here
 };
 
