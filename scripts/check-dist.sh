@@ -7,7 +7,7 @@ for folder in dist/kgate-*-linux-*/; do
     [ -x "$folder/kgate" ] || continue
     made=1
     here=$(realpath "$folder")
-    for file in "$folder"kgate "$folder"kgate-runner "$folder"*.so*; do
+    for file in "$folder"kgate "$folder"kgate-runner "$folder"kgate-counters "$folder"*.so*; do
         # Names that ldd may show: the C library's own parts, the loader, the compiler's runtime, and what lies beside.
         foreign=$(ldd "$file" | grep -vF "=> $here/" | awk '{print $1}' | sed 's|.*/||' |
             grep -Ev '^(linux-vdso|libc|libm|libdl|librt|libpthread|libgcc_s|ld-linux-x86-64)\.so' || true)

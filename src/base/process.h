@@ -37,8 +37,8 @@ typedef struct {
 // Runs a command to its end or to the end of its time. p->out is not used.
 int kg_process_run(const kg_process *p, double timeout_s, size_t limit, kg_process_result *out, kg_error *err);
 
-// The folder that holds what kgate needs at run time (kgate-runner, include/, python/): $KGATE_LIBEXEC, else the
-// program's own. Owned by the caller.
+// The folder that holds what kgate needs at run time (kgate-runner, kgate-counters, include/, python/): $KGATE_LIBEXEC,
+// else the program's own. Owned by the caller.
 char *kg_install_folder(void);
 
 #endif

@@ -31,6 +31,11 @@ void kg_facts_prefer_sass(kg_facts *f);
 // The same of every kernel that a Python candidate's compiler left in its scratch folder.
 void kg_facts_from_scratch(kg_facts *f, const char *folder);
 
+// What the device counted while the candidate was called so often, in kgate-counters' words. compulsory: the bytes that
+// a call cannot do without; NAN: what was counted does not compare with them. Adds to facts, in percent but for
+// dram_ratio and dram_bytes (a call's); of a text that is anything else, nothing.
+void kg_facts_from_counters(kg_facts *f, const char *json, size_t size, double calls, double compulsory);
+
 typedef struct {
     uint32_t from, to;  // lines of the source, from 1, both included
 } kg_lines;

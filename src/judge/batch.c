@@ -13,7 +13,7 @@
 // A candidate that has not enqueued its batch after this long is taken to be waiting for the held queue.
 #define HOLD_PATIENCE_S 2.0
 
-typedef enum { BATCH, EMPTY_CALLS, NOTHING } batch_kind;
+typedef enum { BATCH, CALLS_ALONE, EMPTY_CALLS, NOTHING } batch_kind;
 
 // Reads the runner's account of a batch. Every number is untrusted: counts must fit, times must be finite.
 static int read_times(const json_t *answer, int calls, kg_batch *out, kg_error *err) {
@@ -47,10 +47,11 @@ static void abandon(kg_session *s) {
 
 // Sends a batch request and waits until it is queued. 1: it is not, because the candidate synchronises.
 static int enqueue(kg_session *s, batch_kind kind, int calls, bool held, kg_error *err) {
-    const char *op = kind == BATCH ? "batch" : "calibrate";
+    const char *op = kind == BATCH || kind == CALLS_ALONE ? "batch" : "calibrate";
+    const size_t flush = kind == CALLS_ALONE ? 0 : s->o.flush_bytes;
     s->seq++;
     json_t *request = json_pack("{s:s,s:i,s:i,s:b,s:I,s:b,s:I,s:b}", "op", op, "calls", calls, "first_slot", 0, "held",
-                                held, "flush_bytes", (json_int_t)s->o.flush_bytes, "collect", kind == BATCH, "seq",
+                                held, "flush_bytes", (json_int_t)flush, "collect", kind == BATCH, "seq",
                                 (json_int_t)s->seq, "nothing", kind == NOTHING);
     kg_error why = {0};
     json_t *answer = NULL;
@@ -162,6 +163,15 @@ int kg_session_batch(kg_session *s, int calls, uint64_t seed, kg_batch *out, kg_
     kg_batch_free(out);
     kg_session_check_health(s, err);
     return -1;
+}
+
+int kg_session_rerun(kg_session *s, int calls, kg_error *err) {
+    kg_batch b = {0};
+    int rc = enqueue(s, CALLS_ALONE, calls, !s->unheld, err);
+    if (rc == 1) rc = enqueue(s, CALLS_ALONE, calls, false, err);
+    if (!rc) rc = release(s, calls, &b, err);
+    kg_batch_free(&b);
+    return rc ? -1 : 0;
 }
 
 void kg_batch_free(kg_batch *b) {

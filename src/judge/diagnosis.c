@@ -157,6 +157,7 @@ void kg_trial_diagnose(kg_trial *t) {
     if (slow) {
         facts_of_machine(t, &f);
         profile = profile_of(t, &v, &f);
+        kg_trial_count(t, deciding(t, v.worst_case), &f);
     }
     if (!t->judge->diagnoser) t->judge->diagnoser = kg_diagnoser_open();
     const kg_subject s = {.language = t->cand->language,

@@ -342,6 +342,7 @@ static void trial_free(kg_trial *t) {
     kg_cases_free(&t->cases);
     kg_cases_free(&t->sizes);
     json_decref(t->findings);
+    json_decref(t->counters);
     json_decref(t->not_timed);
     json_decref(t->not_checked);
     free(t->broken);

@@ -249,6 +249,7 @@ json_t *kg_trial_record(const kg_trial *t, const char *started, double seconds) 
     if (t->judge->o.case_only) set(o, "case_only", text(t->judge->o.case_only));
     set(o, "performance", t->task ? performance_part(t, &v) : json_null());
     set(o, "screens", screens_part(t, &v));
+    if (t->counters) set(o, "counters", json_incref(t->counters));
     set(o, "findings", t->findings ? json_incref(t->findings) : json_array());
     set(o, "started", text(started));
     set(o, "seconds", number(seconds));

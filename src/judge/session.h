@@ -77,6 +77,8 @@ typedef struct {
 // first; falls back to unheld for good when the candidate synchronises.
 int kg_session_batch(kg_session *s, int calls, uint64_t seed, kg_batch *out, kg_error *err);
 void kg_batch_free(kg_batch *b);
+// As many calls, on the values that lie there: nothing is filled, made cold, collected or timed.
+int kg_session_rerun(kg_session *s, int calls, kg_error *err);
 // What calibration found, seconds.
 typedef struct {
     double per_call_s, per_batch_s;  // by the judge's clock, of calls that do nothing

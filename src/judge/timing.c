@@ -400,6 +400,7 @@ static kg_sol sol_of(const kg_trial *t, const kg_case *c, const kg_ceilings *hel
 static void evaluate(kg_trial *t, kg_case_times *ct) {
     const kg_work w = work_of(t, ct->c);
     ct->sol = sol_of(t, ct->c, &t->ceilings);
+    ct->bytes = w.bytes_read + w.bytes_written;
     // What a busy device takes longest for is not bound by launches for that.
     const kg_ceilings granted = kg_trial_ceilings_at(t, ct);
     if (ct->sol.bound != KG_BOUND_LATENCY) ct->sol = sol_of(t, ct->c, &granted);

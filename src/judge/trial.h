@@ -2,6 +2,7 @@
 #ifndef KG_TRIAL_H
 #define KG_TRIAL_H
 
+#include "diagnose/diagnose.h"
 #include "judge/ahead.h"
 #include "judge/judge.h"
 #include "judge/steps.h"
@@ -26,6 +27,7 @@ typedef struct {
     double host_s;  // median host cost of a call; NAN unknown
     bool held;
     kg_sol sol;
+    double bytes;                // that a call cannot do without, read and written
     kg_samples memory, compute;  // grants of a device that others use too, seen beside the batches (unit: 1)
     double floor_s;
     kg_interval time, lre, util;  // NAN where not measured
@@ -71,6 +73,7 @@ typedef struct {
     kg_overhead overhead;  // of the candidate's session
     json_t *findings;      // as the record has them; NULL: it was not diagnosed
     bool explained;        // they explain why it misses a screen
+    json_t *counters;      // {"case", ...}: what the device counted there; NULL: nothing
     kg_steps steps;
 } kg_trial;
 
@@ -86,6 +89,7 @@ struct kg_judge {
     kg_ahead *ahead, *next;  // builds: of this candidate, begun while the one before was judged, and of the next
     bool ahead_of_next;      // this one's was taken already
     struct kg_diagnoser *diagnoser;  // NULL until the first candidate is diagnosed
+    bool uncounted;                  // hardware counters cannot be read here: not tried again
     bool apart;                      // candidates cannot reach each other's folders here
 };
 
@@ -152,6 +156,10 @@ void kg_baseline_close(kg_baseline *b);
 
 // diagnosis.c: after timing; sets findings and explained.
 void kg_trial_diagnose(kg_trial *t);
+
+// counters.c: more calls at this size, untimed, while another process reads the device's hardware counters; sets facts
+// and counters. Where they cannot be read it does nothing.
+void kg_trial_count(kg_trial *t, const kg_case_times *ct, kg_facts *f);
 
 // replay.c: the command line that shows a case again; NULL when its source is in no file. Owned by the caller.
 char *kg_trial_replay(const kg_trial *t, const kg_case *c);

@@ -6,10 +6,18 @@
 #if __has_include(<cudnn.h>)
 #include <cudnn.h>
 #endif
+#if __has_include(<cupti_pmsampling.h>)
+#include <cupti_pmsampling.h>
+#include <cupti_profiler_host.h>
+#include <cupti_profiler_target.h>
+#include <cupti_target.h>
+#define HAVE_CUPTI
+#endif
 
 #include "device/cuda/api/cublaslt_abi.h"
 #include "device/cuda/api/cuda_abi.h"
 #include "device/cuda/api/cudnn.h"
+#include "device/cuda/api/cupti_abi.h"
 
 #define SAME_SIZE(a, b)       _Static_assert(sizeof(a) == sizeof(b), #a)
 #define SAME(a, b)            _Static_assert((long long)(a) == (long long)(b), #a)
@@ -32,6 +40,8 @@ SAME(KCU_ERROR_OUT_OF_MEMORY, CUDA_ERROR_OUT_OF_MEMORY);
 SAME(KCU_ERROR_DEINITIALIZED, CUDA_ERROR_DEINITIALIZED);
 SAME(KCU_ERROR_NO_DEVICE, CUDA_ERROR_NO_DEVICE);
 SAME(KCU_ERROR_NOT_READY, CUDA_ERROR_NOT_READY);
+SAME(KCU_ATTR_WARP_SIZE, CU_DEVICE_ATTRIBUTE_WARP_SIZE);
+SAME(KCU_ATTR_MULTIPROCESSOR_THREADS, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
 SAME(KCU_ATTR_CLOCK_RATE, CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
 SAME(KCU_ATTR_MULTIPROCESSOR_COUNT, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
 SAME(KCU_ATTR_L2_CACHE_SIZE, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
@@ -102,4 +112,86 @@ SAME(KDN_CROSS_CORRELATION, CUDNN_CROSS_CORRELATION);
 SAME(KDN_DEFAULT_MATH, CUDNN_DEFAULT_MATH);
 SAME(KDN_TENSOR_OP_MATH, CUDNN_TENSOR_OP_MATH);
 SAME(KDN_FMA_MATH, CUDNN_FMA_MATH);
+#endif
+
+#ifdef HAVE_CUPTI
+SAME(KCP_SIZE(kcp_initialize, priv), CUpti_Profiler_Initialize_Params_STRUCT_SIZE);
+SAME_AT(kcp_initialize, priv, CUpti_Profiler_Initialize_Params, pPriv);
+SAME(KCP_SIZE(kcp_chip, chip), CUpti_Device_GetChipName_Params_STRUCT_SIZE);
+SAME_AT(kcp_chip, device, CUpti_Device_GetChipName_Params, deviceIndex);
+SAME_AT(kcp_chip, chip, CUpti_Device_GetChipName_Params, pChipName);
+SAME(KCP_SIZE(kcp_host_open, host), CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE);
+SAME_AT(kcp_host_open, profiler, CUpti_Profiler_Host_Initialize_Params, profilerType);
+SAME_AT(kcp_host_open, chip, CUpti_Profiler_Host_Initialize_Params, pChipName);
+SAME_AT(kcp_host_open, availability, CUpti_Profiler_Host_Initialize_Params, pCounterAvailabilityImage);
+SAME_AT(kcp_host_open, host, CUpti_Profiler_Host_Initialize_Params, pHostObject);
+SAME(KCP_SIZE(kcp_host_close, host), CUpti_Profiler_Host_Deinitialize_Params_STRUCT_SIZE);
+SAME_AT(kcp_host_close, host, CUpti_Profiler_Host_Deinitialize_Params, pHostObject);
+SAME(KCP_SIZE(kcp_add_metrics, n), CUpti_Profiler_Host_ConfigAddMetrics_Params_STRUCT_SIZE);
+SAME_AT(kcp_add_metrics, host, CUpti_Profiler_Host_ConfigAddMetrics_Params, pHostObject);
+SAME_AT(kcp_add_metrics, metrics, CUpti_Profiler_Host_ConfigAddMetrics_Params, ppMetricNames);
+SAME_AT(kcp_add_metrics, n, CUpti_Profiler_Host_ConfigAddMetrics_Params, numMetrics);
+SAME(KCP_SIZE(kcp_image_size, bytes), CUpti_Profiler_Host_GetConfigImageSize_Params_STRUCT_SIZE);
+SAME_AT(kcp_image_size, bytes, CUpti_Profiler_Host_GetConfigImageSize_Params, configImageSize);
+SAME(KCP_SIZE(kcp_image, image), CUpti_Profiler_Host_GetConfigImage_Params_STRUCT_SIZE);
+SAME_AT(kcp_image, bytes, CUpti_Profiler_Host_GetConfigImage_Params, configImageSize);
+SAME_AT(kcp_image, image, CUpti_Profiler_Host_GetConfigImage_Params, pConfigImage);
+SAME(KCP_SIZE(kcp_passes, passes), CUpti_Profiler_Host_GetNumOfPasses_Params_STRUCT_SIZE);
+SAME_AT(kcp_passes, bytes, CUpti_Profiler_Host_GetNumOfPasses_Params, configImageSize);
+SAME_AT(kcp_passes, image, CUpti_Profiler_Host_GetNumOfPasses_Params, pConfigImage);
+SAME_AT(kcp_passes, passes, CUpti_Profiler_Host_GetNumOfPasses_Params, numOfPasses);
+SAME(KCP_SIZE(kcp_evaluate, values), CUpti_Profiler_Host_EvaluateToGpuValues_Params_STRUCT_SIZE);
+SAME_AT(kcp_evaluate, data, CUpti_Profiler_Host_EvaluateToGpuValues_Params, pCounterDataImage);
+SAME_AT(kcp_evaluate, bytes, CUpti_Profiler_Host_EvaluateToGpuValues_Params, counterDataImageSize);
+SAME_AT(kcp_evaluate, sample, CUpti_Profiler_Host_EvaluateToGpuValues_Params, rangeIndex);
+SAME_AT(kcp_evaluate, metrics, CUpti_Profiler_Host_EvaluateToGpuValues_Params, ppMetricNames);
+SAME_AT(kcp_evaluate, n, CUpti_Profiler_Host_EvaluateToGpuValues_Params, numMetrics);
+SAME_AT(kcp_evaluate, values, CUpti_Profiler_Host_EvaluateToGpuValues_Params, pMetricValues);
+SAME(KCP_SIZE(kcp_availability, image), CUpti_PmSampling_GetCounterAvailability_Params_STRUCT_SIZE);
+SAME_AT(kcp_availability, device, CUpti_PmSampling_GetCounterAvailability_Params, deviceIndex);
+SAME_AT(kcp_availability, bytes, CUpti_PmSampling_GetCounterAvailability_Params, counterAvailabilityImageSize);
+SAME_AT(kcp_availability, image, CUpti_PmSampling_GetCounterAvailability_Params, pCounterAvailabilityImage);
+SAME(KCP_SIZE(kcp_enable, sampling), CUpti_PmSampling_Enable_Params_STRUCT_SIZE);
+SAME_AT(kcp_enable, device, CUpti_PmSampling_Enable_Params, deviceIndex);
+SAME_AT(kcp_enable, sampling, CUpti_PmSampling_Enable_Params, pPmSamplingObject);
+SAME(KCP_SIZE(kcp_sampler, sampling), CUpti_PmSampling_Disable_Params_STRUCT_SIZE);
+SAME_AT(kcp_sampler, sampling, CUpti_PmSampling_Disable_Params, pPmSamplingObject);
+SAME(KCP_SIZE(kcp_sampler, sampling), CUpti_PmSampling_Start_Params_STRUCT_SIZE);
+SAME_AT(kcp_sampler, sampling, CUpti_PmSampling_Start_Params, pPmSamplingObject);
+SAME(KCP_SIZE(kcp_sampler, sampling), CUpti_PmSampling_Stop_Params_STRUCT_SIZE);
+SAME_AT(kcp_sampler, sampling, CUpti_PmSampling_Stop_Params, pPmSamplingObject);
+SAME(KCP_SIZE(kcp_configure, append), CUpti_PmSampling_SetConfig_Params_STRUCT_SIZE);
+SAME_AT(kcp_configure, bytes, CUpti_PmSampling_SetConfig_Params, configSize);
+SAME_AT(kcp_configure, image, CUpti_PmSampling_SetConfig_Params, pConfig);
+SAME_AT(kcp_configure, buffer_bytes, CUpti_PmSampling_SetConfig_Params, hardwareBufferSize);
+SAME_AT(kcp_configure, interval, CUpti_PmSampling_SetConfig_Params, samplingInterval);
+SAME_AT(kcp_configure, trigger, CUpti_PmSampling_SetConfig_Params, triggerMode);
+SAME_AT(kcp_configure, append, CUpti_PmSampling_SetConfig_Params, hwBufferAppendMode);
+SAME(KCP_SIZE(kcp_data_size, bytes), CUpti_PmSampling_GetCounterDataSize_Params_STRUCT_SIZE);
+SAME_AT(kcp_data_size, metrics, CUpti_PmSampling_GetCounterDataSize_Params, pMetricNames);
+SAME_AT(kcp_data_size, n, CUpti_PmSampling_GetCounterDataSize_Params, numMetrics);
+SAME_AT(kcp_data_size, most_samples, CUpti_PmSampling_GetCounterDataSize_Params, maxSamples);
+SAME_AT(kcp_data_size, bytes, CUpti_PmSampling_GetCounterDataSize_Params, counterDataSize);
+SAME(KCP_SIZE(kcp_data_clear, data), CUpti_PmSampling_CounterDataImage_Initialize_Params_STRUCT_SIZE);
+SAME_AT(kcp_data_clear, bytes, CUpti_PmSampling_CounterDataImage_Initialize_Params, counterDataSize);
+SAME_AT(kcp_data_clear, data, CUpti_PmSampling_CounterDataImage_Initialize_Params, pCounterData);
+SAME(KCP_SIZE(kcp_decode, overflow), CUpti_PmSampling_DecodeData_Params_STRUCT_SIZE);
+SAME_AT(kcp_decode, data, CUpti_PmSampling_DecodeData_Params, pCounterDataImage);
+SAME_AT(kcp_decode, bytes, CUpti_PmSampling_DecodeData_Params, counterDataImageSize);
+SAME_AT(kcp_decode, stop_reason, CUpti_PmSampling_DecodeData_Params, decodeStopReason);
+SAME_AT(kcp_decode, overflow, CUpti_PmSampling_DecodeData_Params, overflow);
+SAME(KCP_SIZE(kcp_data_info, completed), CUpti_PmSampling_GetCounterDataInfo_Params_STRUCT_SIZE);
+SAME_AT(kcp_data_info, data, CUpti_PmSampling_GetCounterDataInfo_Params, pCounterDataImage);
+SAME_AT(kcp_data_info, total, CUpti_PmSampling_GetCounterDataInfo_Params, numTotalSamples);
+SAME_AT(kcp_data_info, completed, CUpti_PmSampling_GetCounterDataInfo_Params, numCompletedSamples);
+SAME(KCP_SIZE(kcp_sample_info, end), CUpti_PmSampling_CounterData_GetSampleInfo_Params_STRUCT_SIZE);
+SAME_AT(kcp_sample_info, data, CUpti_PmSampling_CounterData_GetSampleInfo_Params, pCounterDataImage);
+SAME_AT(kcp_sample_info, sample, CUpti_PmSampling_CounterData_GetSampleInfo_Params, sampleIndex);
+SAME_AT(kcp_sample_info, start, CUpti_PmSampling_CounterData_GetSampleInfo_Params, startTimestamp);
+SAME_AT(kcp_sample_info, end, CUpti_PmSampling_CounterData_GetSampleInfo_Params, endTimestamp);
+SAME(KCP_PM_SAMPLING, CUPTI_PROFILER_TYPE_PM_SAMPLING);
+SAME(KCP_TRIGGER_SYSCLK, CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_SYSCLK_INTERVAL);
+SAME(KCP_TRIGGER_TIME, CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_TIME_INTERVAL);
+SAME(KCP_KEEP_OLDEST, CUPTI_PM_SAMPLING_HARDWARE_BUFFER_APPEND_MODE_KEEP_OLDEST);
+SAME(KCP_DECODE_FULL, CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL);
 #endif

@@ -35,12 +35,21 @@ static void *open_beside_program(const char *name) {
     return library;
 }
 
+static void *open_below(const char *home, const char *name) {
+    static const char *const folders[] = {"lib64", "extras/CUPTI/lib64"};
+    void *library = NULL;
+    for (size_t i = 0; i < sizeof folders / sizeof *folders && !library; i++) {
+        char *lib = kg_format("%s/%s", home, folders[i]);
+        library = open_in(lib, name);
+        free(lib);
+    }
+    return library;
+}
+
 static void *open_in_toolkit(const char *name) {
     const char *home = getenv("CUDA_HOME");
-    char *lib = kg_format("%s/lib64", home ? home : "/usr/local/cuda");
-    void *library = open_in(lib, name);
-    free(lib);
-    return library ? library : open_in("/usr/local/cuda/lib64", name);
+    void *library = home ? open_below(home, name) : NULL;
+    return library ? library : open_below("/usr/local/cuda", name);
 }
 
 static int spawn_python(const char *python, int out) {

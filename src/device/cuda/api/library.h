@@ -1,4 +1,4 @@
-// NVIDIA's libraries (NVRTC, NVML, cuBLASLt, cuDNN), opened when present, by the judge and by the runner.
+// NVIDIA's libraries (NVRTC, NVML, cuBLASLt, cuDNN, CUPTI), opened when present, by whichever process needs one.
 #ifndef KG_CUDA_LIBRARY_H
 #define KG_CUDA_LIBRARY_H
 
