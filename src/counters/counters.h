@@ -7,8 +7,7 @@
 
 typedef enum {
     KG_DRAM_BYTES,  // to and from device memory
-    KG_L2_SECTORS,  // of 32 bytes, looked up
-    KG_L2_HIT,      // percent of them that were there
+    KG_L2_SECTORS,  // of 32 bytes, that multiprocessors ask L2 for, or write there
     KG_WARPS,       // in flight, summed over cycles and multiprocessors
     KG_CYCLES,      // with a warp in flight, summed over multiprocessors
     KG_QUANTITIES
@@ -19,10 +18,9 @@ typedef enum { KG_SET_MEMORY, KG_SET_L2, KG_SET_WARPS, KG_SETS } kg_set;
 
 typedef struct {
     kg_cupti_api cupti;
-    const char *chip;               // "GH100"
-    uint8_t *availability;          // what of it is free to count; owned; NULL: not known
-    const char *names[KG_SETS][2];  // of the metrics, as this chip has them; static; NULL: it has not
-    unsigned rounds[KG_SETS];       // sets that are counted at the same time; 0 past the last
+    const char *chip;          // "GH100"
+    uint8_t *availability;     // what of it is free to count; owned; NULL: not known
+    unsigned rounds[KG_SETS];  // sets that are counted at the same time; 0 past the last
 } kg_plan;
 
 // What CUPTI calls what this chip counts, and in how few rounds. p->cupti, p->chip and p->availability are given.
@@ -50,7 +48,7 @@ typedef struct {
 
 // What was counted between two moments.
 typedef struct {
-    double sums[KG_QUANTITIES];  // KG_L2_HIT: of sectors that hit; NAN: not counted
+    double sums[KG_QUANTITIES];  // NAN: not counted
     size_t samples;
 } kg_counts;
 // Counts one round while s->wait() lasts, and adds it. Fails with KG_ERR_MEMORY where samples were lost, and with

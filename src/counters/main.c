@@ -2,7 +2,8 @@
 // a slow kernel; it is a process of its own because kernels that are timed with CUPTI at hand read a few percent low.
 //
 // For every round it writes "ready", and counts until a byte comes on its control descriptor. Then one line of JSON:
-// {"dram_bytes", "l2_sectors", "l2_hit" (percent), "warps", "cycles", "most_warps" (of a multiprocessor), "samples"};
+// {"dram_bytes", "l2_sectors" (of 32 bytes, between it and multiprocessors), "warps", "cycles", "most_warps" (of a
+// multiprocessor), "samples"};
 // what was not counted is left out. What it cannot do it says in one line on stderr, and ends with 3.
 #include <argp.h>
 #include <math.h>
@@ -67,15 +68,16 @@ static int wait_for_word(void *ctx) {
     return poll(&p, 1, (int)(PATIENCE_S * 1e3)) != 1 || read(a->control, &byte, 1) != 1;
 }
 
-// ---- what is counted
-// --------------------------------------------------------------------------------------------------
+// ---- what is counted ----------------------------------------------------------------------------------
 
 static void print_plan(const kg_plan *p, FILE *to) {
     for (int i = 0; i < KG_SETS && p->rounds[i]; i++) {
+        kg_round r;
+        if (kg_round_open(p, p->rounds[i], &r, NULL)) continue;
         fprintf(to, "round %d:", i + 1);
-        for (int s = 0; s < KG_SETS; s++)
-            for (int k = 0; k < 2 && p->rounds[i] & 1u << s && p->names[s][k]; k++) fprintf(to, " %s", p->names[s][k]);
+        for (size_t k = 0; k < r.n; k++) fprintf(to, " %s", r.metrics[k]);
         fputc('\n', to);
+        kg_round_close(p, &r);
     }
 }
 
@@ -111,8 +113,7 @@ static int open_device(const arguments *a, kg_cuda_api *cuda, kcu_device *device
     return kg_plan_make(p, err);
 }
 
-// ---- counting
-// ---------------------------------------------------------------------------------------------------------
+// ---- counting -----------------------------------------------------------------------------------------
 
 static int count_sets(const kg_plan *p, const kg_sampling *s, unsigned sets, kg_counts *c, kg_error *err) {
     kg_round r;
@@ -168,7 +169,6 @@ static void print_counts(const kg_counts *c, int warps) {
     printf("{\"samples\": %zu", c->samples);
     if (!isnan(s[KG_DRAM_BYTES])) printf(", \"dram_bytes\": %.17g", s[KG_DRAM_BYTES]);
     if (!isnan(s[KG_L2_SECTORS])) printf(", \"l2_sectors\": %.17g", s[KG_L2_SECTORS]);
-    if (s[KG_L2_SECTORS] > 0) printf(", \"l2_hit\": %.17g", 100 * s[KG_L2_HIT] / s[KG_L2_SECTORS]);
     if (!isnan(s[KG_WARPS])) printf(", \"warps\": %.17g, \"cycles\": %.17g", s[KG_WARPS], s[KG_CYCLES]);
     if (warps > 0) printf(", \"most_warps\": %d", warps);
     puts("}");
@@ -178,7 +178,7 @@ static int count_device(arguments *a, kg_error *err) {
     kg_cuda_api cuda;
     kcu_device device = 0;
     kg_plan p = {0};
-    kg_counts c = {.sums = {NAN, NAN, NAN, NAN, NAN}};
+    kg_counts c = {.sums = {NAN, NAN, NAN, NAN}};
     kg_sampling s = {a->device, a->interval_s, a->verbose ? say : NULL, wait_for_word, a};
     if (open_device(a, &cuda, &device, &p, err)) return -1;
     if (a->verbose) print_plan(&p, stderr);

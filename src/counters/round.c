@@ -72,7 +72,7 @@ static int make_data(counting *c, kg_error *err) {
 
 // A sample without a beginning is none: the record before it belongs to another clock or was never written.
 static int add_sample(counting *c, size_t i, kg_counts *out, kg_error *err) {
-    double values[KG_QUANTITIES] = {0}, by[KG_QUANTITIES] = {0};
+    double values[KG_QUANTITIES] = {0};
     kcp_sample_info info = {.size = KCP_SIZE(kcp_sample_info, end),
                             .sampling = c->sampling,
                             .data = c->data,
@@ -91,9 +91,7 @@ static int add_sample(counting *c, size_t i, kg_counts *out, kg_error *err) {
         return -1;
     if (info.start == 0 || info.end <= info.start)
         return say(c, "left out: a sample that ends at", (double)info.end), 0;
-    for (size_t k = 0; k < c->r->n; k++) by[c->r->of[k]] = values[k] > 0 && isfinite(values[k]) ? values[k] : 0;
-    by[KG_L2_HIT] *= by[KG_L2_SECTORS] / 100;
-    for (size_t k = 0; k < c->r->n; k++) out->sums[c->r->of[k]] += by[c->r->of[k]];
+    for (size_t k = 0; k < c->r->n; k++) out->sums[c->r->of[k]] += values[k] > 0 && isfinite(values[k]) ? values[k] : 0;
     out->samples++;
     return 0;
 }

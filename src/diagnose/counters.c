@@ -21,7 +21,9 @@ void kg_facts_from_counters(kg_facts *f, const char *json, size_t size, double c
     const double share = warps / (cycles * number(o, "most_warps", 1, 1024));
     set_known(f, "dram_bytes", bytes);
     if (compulsory > 0) set_known(f, "dram_ratio", bytes / compulsory);
-    set_known(f, "l2_hit", number(o, "l2_hit", 0, 100.5));
+    // What multiprocessors asked for and memory did not have to move.
+    const double asked = 32 * number(o, "l2_sectors", 1, 1e18) / calls;
+    if (bytes < 1.05 * asked) set_known(f, "l2_hit", fmax(0, 100 * (1 - bytes / asked)));
     if (share <= 1.005) set_known(f, "occupancy", 100 * share);
     json_decref(o);
 }

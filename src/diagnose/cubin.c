@@ -1,5 +1,6 @@
 // What a cubin (an ELF file) says of its kernels: registers, shared and local memory.
 #include <elf.h>
+#include <math.h>
 #include <string.h>
 
 #include "diagnose/internal.h"
@@ -34,7 +35,9 @@ static const char *name_of(const elf *e, const Elf64_Shdr *names, const Elf64_Sh
 #define FORMAT_SIZED 4
 #define FRAME_SIZE   0x11  // EIATTR_FRAME_SIZE: bytes of local memory
 #define REGCOUNT     0x2f  // EIATTR_REGCOUNT
-static void read_attributes(const elf *e, const Elf64_Shdr *s, kg_facts *f) {
+//
+// Of several kernels it is not known which ran: what the least of them takes, all of them do.
+static void read_attributes(const elf *e, const Elf64_Shdr *s, double least[2]) {
     uint64_t at = s->sh_offset, end = s->sh_offset + s->sh_size;
     unsigned char head[4];
     if (s->sh_size > e->size || s->sh_offset > e->size) return;
@@ -43,7 +46,7 @@ static void read_attributes(const elf *e, const Elf64_Shdr *s, kg_facts *f) {
         uint32_t pair[2];
         const bool known = head[0] == FORMAT_SIZED && (head[1] == FRAME_SIZE || head[1] == REGCOUNT) && n >= 8;
         if (known && read_at(e, at + 4, pair, 8))
-            kg_facts_at_least(f, head[1] == REGCOUNT ? "registers" : "local_bytes", pair[1]);
+            least[head[1] == REGCOUNT] = fmin(least[head[1] == REGCOUNT], pair[1]);
         at += 4 + n;
     }
 }
@@ -54,10 +57,13 @@ void kg_facts_from_cubin(kg_facts *f, const void *bytes, size_t size) {
     if (!read_at(&e, 0, &e.head, sizeof e.head) || memcmp(e.head.e_ident, ELFMAG, SELFMAG) ||
         e.head.e_ident[EI_CLASS] != ELFCLASS64 || !section(&e, e.head.e_shstrndx, &names))
         return;
+    double least[2] = {INFINITY, INFINITY};  // bytes of local memory, registers
     for (unsigned i = 0; i < e.head.e_shnum && section(&e, i, &s); i++) {
         const char *name = name_of(&e, &names, &s);
         if (!name) continue;
         if (strncmp(name, ".nv.shared.", 11) == 0) kg_facts_at_least(f, "shared_bytes", (double)s.sh_size);
-        if (strncmp(name, ".nv.info", 8) == 0) read_attributes(&e, &s, f);
+        if (strncmp(name, ".nv.info", 8) == 0) read_attributes(&e, &s, least);
     }
+    if (isfinite(least[0])) kg_facts_at_least(f, "local_bytes", least[0]);
+    if (isfinite(least[1])) kg_facts_at_least(f, "registers", least[1]);
 }

@@ -104,7 +104,8 @@ static const kg_rule rules[] = {
         .cause = KG_CAUSE_AUTHORING,
         .when = {SLOW, MEMORY_BOUND, {"shared_bytes", '>', 116736}, {"load_width", '<', 16}},
         .weight = 0.5,
-        .message = "shared memory holds so much that a multiprocessor runs one block at a time, which loads little at once",
+        .message =
+            "shared memory holds so much that a multiprocessor runs one block at a time, which loads little at once",
         .evidence = "{shared_bytes} bytes a block, {load_width} bytes a load",
         .change = "stream the data in blocks of 4 to 16 KB, with loads of 16 bytes a thread",
     },
@@ -128,16 +129,6 @@ static const kg_rule rules[] = {
         .change = "4 or 8 warps a block, 16 bytes a load",
     },
     {
-        // 32 threads that load 16 bytes each ask for 16 sectors of 32 bytes: more are never needed.
-        .id = "scattered-loads",
-        .cause = KG_CAUSE_AUTHORING,
-        .when = {SLOW, {"sectors_per_request", '>', 17}},
-        .weight = 0.4,
-        .message = "a warp's loads are spread over memory: most of each sector is fetched and not used",
-        .evidence = "{sectors_per_request} sectors a request; 16 hold all that a warp can load at once",
-        .change = "neighbouring threads on neighbouring elements: swap the axes, or go through shared memory",
-    },
-    {
         .id = "excess-traffic",
         .cause = KG_CAUSE_AUTHORING,
         .when = {SLOW, MEMORY_BOUND, {"dram_ratio", '>', 1.5}},
@@ -158,20 +149,11 @@ static const kg_rule rules[] = {
     {
         .id = "low-occupancy",
         .cause = KG_CAUSE_TUNING,
-        .when = {SLOW, MEMORY_BOUND, {"occupancy", '<', 25}, {"stall_memory", '>', 50}},
+        .when = {SLOW, MEMORY_BOUND, {"occupancy", '<', 25}},
         .weight = 0.35,
-        .message = "few warps are there, and they wait for memory",
-        .evidence = "{occupancy} % of the warps, {stall_memory} % of their stalls on memory",
+        .message = "few warps are in flight to wait for memory at the same time",
+        .evidence = "{occupancy} % of the warps that fit on a multiprocessor",
         .change = "smaller blocks, fewer registers or less shared memory; or more independent loads a thread",
-    },
-    {
-        .id = "barrier-stalls",
-        .cause = KG_CAUSE_TUNING,
-        .when = {SLOW, {"stall_barrier", '>', 30}},
-        .weight = 0.3,
-        .message = "warps wait for each other at barriers",
-        .evidence = "{stall_barrier} % of the stalls are barriers",
-        .change = "fewer barriers: reduce by shuffles first, or smaller blocks so that others fill the gap",
     },
 };
 

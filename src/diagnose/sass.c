@@ -69,10 +69,41 @@ static void read_line(counts *c, const char *s, const char *end) {
     if (opcode[0] >= 'A' && opcode[0] <= 'Z') count(c, opcode);
 }
 
+static bool begins_function(kg_line line) {
+    static const char section[] = ".section", text[] = ".text.";
+    const char *at = memmem(line.p, line.n, section, sizeof section - 1);
+    return at && memmem(at, (size_t)(line.p + line.n - at), text, sizeof text - 1);
+}
+
+// Double instructions and local memory are faults, which only some of a file's functions may have, and not the one that
+// ran: they count where each has some.
+static void add_function(counts *all, counts *one, bool *first) {
+    if (!one->instructions) return;
+    const double fp64 = *first || all->fp64 > 0 ? one->fp64 : 0, local = *first || all->local > 0 ? one->local : 0;
+    all->fp64 = fp64 > 0 ? all->fp64 + fp64 : 0;
+    all->local = local > 0 ? all->local + local : 0;
+    all->instructions += one->instructions;
+    all->loads += one->loads;
+    all->loaded += one->loaded;
+    all->stores += one->stores;
+    all->stored += one->stored;
+    all->async += one->async;
+    all->mma += one->mma;
+    all->wgmma += one->wgmma;
+    all->barriers += one->barriers;
+    *first = false;
+    *one = (counts){0};
+}
+
 void kg_facts_from_sass(kg_facts *f, const char *text, size_t size) {
-    counts c = {0};
+    counts c = {0}, one = {0};
     kg_line line;
-    for (const char *at = text; kg_next_line(&at, text + size, &line);) read_line(&c, line.p, line.p + line.n);
+    bool first = true;
+    for (const char *at = text; kg_next_line(&at, text + size, &line);) {
+        if (begins_function(line)) add_function(&c, &one, &first);
+        read_line(&one, line.p, line.p + line.n);
+    }
+    add_function(&c, &one, &first);
     if (!c.instructions) return;
     const struct {
         const char *name;

@@ -73,8 +73,7 @@ FAKE(evaluate, "cuptiProfilerHostEvaluateToGpuValues", (kcp_evaluate * p)) {
     for (size_t k = 0; k < p->n; k++) {
         const char *m = p->metrics[k];
         double v = strstr(m, "dram")      ? 1e6
-                   : strstr(m, "sectors") ? (i % 2 ? 1000 : 0)
-                   : strstr(m, "hit")     ? (i % 2 ? 75 : NAN)
+                   : strstr(m, "sectors") ? (i % 2 ? 250000 : NAN)
                    : strstr(m, "warps")   ? 128
                                           : 16;
         p->values[k] = i ? v : 1e18;

@@ -32,12 +32,11 @@ static void expect(kg_facts *f, const char *name, double value) {
         fail_msg("%s is %g, not %g", name, got, value);
 }
 
-// 10 calls that need 100 MB each moved 3 GB; 12 of 64 warps, and 7 of 8 sectors hit.
+// 10 calls that need 100 MB each moved 3 GB of 24 GB that multiprocessors asked for; 12 of 64 warps.
 #define WARPS "\"warps\": 1.2e7, \"cycles\": 1e6, \"most_warps\": 64"
 static void counts_become_facts(void **state) {
     (void)state;
-    kg_facts f =
-        facts_of("{\"samples\": 300, \"dram_bytes\": 3e9, \"l2_sectors\": 1e8, \"l2_hit\": 87.5, " WARPS "}", 1e8);
+    kg_facts f = facts_of("{\"samples\": 300, \"dram_bytes\": 3e9, \"l2_sectors\": 7.5e8, " WARPS "}", 1e8);
     expect(&f, "dram_bytes", 3e8);
     expect(&f, "dram_ratio", 3);
     expect(&f, "l2_hit", 87.5);
@@ -76,9 +75,9 @@ static void impossible_counts_are_no_facts(void **state) {
                                         "{\"dram_bytes\": [3]}",
                                         "{\"dram_bytes\": null}",
                                         "{\"dram_bytes\": true}",
-                                        "{\"l2_hit\": 250}",
-                                        "{\"l2_hit\": -0.5}",
-                                        "{\"l2_hit\": {}}",
+                                        "{\"l2_sectors\": 250}",
+                                        "{\"l2_sectors\": 0, \"dram_bytes\": -3}",
+                                        "{\"l2_sectors\": {}}",
                                         "{\"warps\": 1e7, \"cycles\": 0, \"most_warps\": 64}",
                                         "{\"warps\": 0, \"cycles\": 1e6, \"most_warps\": 64}",
                                         "{\"warps\": 1e9, \"cycles\": 1e6, \"most_warps\": 64}",
@@ -218,8 +217,7 @@ static void a_chip_that_is_known_counts_all_at_once(void **state) {
     if (kg_cupti_open(&api, NULL)) skip();
     kg_process_result r = program("--chip=GH100", NULL);
     assert_string_equal(r.output,
-                        "round 1: dram__bytes.sum lts__t_sectors.sum "
-                        "LTS.TriageCompute.lts__average_t_sector_hit_rate_realtime.pct sm__warps_active.sum "
+                        "round 1: dram__bytes.sum lts__t_sectors_srcunit_tex.sum sm__warps_active.sum "
                         "sm__cycles_active.sum\n");
     free(r.output);
     r = program("--chip=GH1000", NULL);
@@ -227,9 +225,9 @@ static void a_chip_that_is_known_counts_all_at_once(void **state) {
 }
 
 // The fake driver does not say how many warps a multiprocessor holds.
-#define SUMS_OF(samples)                                                \
-    "{\"samples\": " samples                                            \
-    ", \"dram_bytes\": 4000000, \"l2_sectors\": 2000, \"l2_hit\": 75, " \
+#define SUMS_OF(samples)                                  \
+    "{\"samples\": " samples                              \
+    ", \"dram_bytes\": 4000000, \"l2_sectors\": 500000, " \
     "\"warps\": 512, \"cycles\": 64}"
 #define SUMS SUMS_OF("4")
 static void expect_output(const char *fake, const char *output) {

@@ -74,6 +74,28 @@ static void kernels_add_up(void **state) {
     kg_facts_free(&f);
 }
 
+// A template for float and for double: which one ran is not known.
+static void what_only_some_functions_have_is_no_fault(void **state) {
+    (void)state;
+    static const char as_float[] =
+        "\t.section\t.text._Z3addIfEvPT_,\"ax\",@progbits\n        /*0000*/ FADD R1, R1, R2 ;\n",
+                      as_double[] =
+                          "\t.section\t.text._Z3addIdEvPT_,\"ax\",@progbits\n        /*0000*/ DADD R2, R2, R4 ;\n"
+                          "        /*0010*/ STL [R1], R2 ;\n";
+    const char *const orders[][2] = {{as_float, as_double}, {as_double, as_float}, {as_double, as_double}};
+    for (size_t i = 0; i < 3; i++) {
+        char *both = kg_format("%s%s", orders[i][0], orders[i][1]);
+        kg_facts f = {0};
+        kg_facts_from_sass(&f, both, strlen(both));
+        kg_facts_prefer_sass(&f);
+        assert_true(kg_facts_get(&f, "double_instructions") == (i == 2 ? 2 : 0));
+        assert_true(kg_facts_get(&f, "local_accesses") == (i == 2 ? 2 : 0));
+        assert_true(kg_facts_get(&f, "instructions") == (i == 2 ? 4 : 3));
+        kg_facts_free(&f);
+        free(both);
+    }
+}
+
 static void any_bytes_do_no_harm(void **state) {
     (void)state;
     static const char *const broken[] = {"",   "/*", "/*0010*/", "/*0010*/ @", "/*0010*/ @!P0", "/*zz*/ LDG.E R1 ;",
@@ -95,6 +117,7 @@ int main(void) {
         cmocka_unit_test(instructions_are_counted_by_what_they_do),
         cmocka_unit_test(what_ran_counts_more_than_what_was_asked_for),
         cmocka_unit_test(kernels_add_up),
+        cmocka_unit_test(what_only_some_functions_have_is_no_fault),
         cmocka_unit_test(any_bytes_do_no_harm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
