@@ -118,10 +118,12 @@ static void facts_of_cubin(const kg_trial *t, const void *cubin, size_t size, bo
 
 static void facts_of_build(const kg_trial *t, kg_facts *f) {
     const kg_artifact *a = &t->artifact;
-    kg_facts all = {0};
+    kg_facts all = {0}, made = {0};  // what ptxas made of it counts more than what was asked for
     kg_facts_from_ptx(&all, a->ptx, a->ptx_size);
     const bool few = kg_facts_get(&all, "kernels") <= FEW_KERNELS;
-    if (a->cubin) facts_of_cubin(t, a->cubin, a->cubin_size, few, &all);
+    if (a->cubin) facts_of_cubin(t, a->cubin, a->cubin_size, few, &made);
+    for (size_t i = 0; i < made.n; i++) kg_facts_set(&all, made.items[i].name, made.items[i].value);
+    kg_facts_free(&made);
     for (size_t i = 0; i < all.n; i++)
         if (few || strcmp(all.items[i].name, "matrix_instructions") == 0)
             kg_facts_set(f, all.items[i].name, all.items[i].value);
