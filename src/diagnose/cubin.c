@@ -11,6 +11,10 @@ typedef struct {
     Elf64_Ehdr head;
 } elf;
 
+// Sections may claim the same bytes again and again: so much is read of all of them, in units of the file.
+#define MOST_READ 4
+#define LONG_NAME 256
+
 static bool read_at(const elf *e, uint64_t at, void *to, size_t n) {
     if (at > e->size || n > e->size - at) return false;
     memcpy(to, e->bytes + at, n);
@@ -27,7 +31,8 @@ static bool section(const elf *e, unsigned i, Elf64_Shdr *out) {
 static const char *name_of(const elf *e, const Elf64_Shdr *names, const Elf64_Shdr *s) {
     const uint64_t at = names->sh_offset + s->sh_name;
     if (names->sh_offset > e->size || at >= e->size) return NULL;
-    return memchr(e->bytes + at, 0, e->size - at) ? (const char *)e->bytes + at : NULL;
+    const size_t most = e->size - at < LONG_NAME ? e->size - at : LONG_NAME;
+    return memchr(e->bytes + at, 0, most) ? (const char *)e->bytes + at : NULL;
 }
 
 // .nv.info is a list of {format, attribute, 16-bit value or size of what follows}; these two are followed by pairs
@@ -58,11 +63,15 @@ void kg_facts_from_cubin(kg_facts *f, const void *bytes, size_t size) {
         e.head.e_ident[EI_CLASS] != ELFCLASS64 || !section(&e, e.head.e_shstrndx, &names))
         return;
     double least[2] = {INFINITY, INFINITY};  // bytes of local memory, registers
+    uint64_t left = MOST_READ * (uint64_t)size;
     for (unsigned i = 0; i < e.head.e_shnum && section(&e, i, &s); i++) {
         const char *name = name_of(&e, &names, &s);
         if (!name) continue;
         if (strncmp(name, ".nv.shared.", 11) == 0) kg_facts_at_least(f, "shared_bytes", (double)s.sh_size);
-        if (strncmp(name, ".nv.info", 8) == 0) read_attributes(&e, &s, least);
+        if (strncmp(name, ".nv.info", 8) == 0 && s.sh_size <= left) {
+            read_attributes(&e, &s, least);
+            left -= s.sh_size;
+        }
     }
     if (isfinite(least[0])) kg_facts_at_least(f, "local_bytes", least[0]);
     if (isfinite(least[1])) kg_facts_at_least(f, "registers", least[1]);

@@ -1,12 +1,16 @@
 """Which lines a Triton or TileLang kernel has, and that launches are looked at only where there is a device."""
+import functools
 import os
+import sys
 import tempfile
 import types
 import unittest
+import unittest.mock
 
 import support  # noqa: F401
 import kgate_entry
 import kgate_launches
+import kgate_observe
 
 SOURCE = """import functools
 
@@ -95,6 +99,63 @@ def two(n):
     def test_a_name_that_is_not_there_ends_it(self):
         with self.assertRaises(LookupError):
             self.lines_of("gone")
+
+
+class Replaced(unittest.TestCase):
+    """Launching functions that a candidate has changed: its calls go on as they were."""
+
+    def setUp(self):
+        class Base:
+            def run(self, x):
+                return x + 1
+
+        class Own(Base):
+            def run(self, x):
+                return x + 2
+
+        class Inherited(Base):
+            pass
+
+        class Static:
+            @staticmethod
+            def run(x):
+                return x + 3
+
+        class Called:
+            run = functools.partial(lambda x: x + 4)
+
+        self.classes = {Own: 2, Inherited: 1, Static: 3, Called: 4}
+
+    def test_calls_give_what_they_gave_and_nothing_is_left_behind(self):
+        for owner, more in self.classes.items():
+            before, seen = dict(vars(owner)), []
+
+            def noted(original, kernel, *args):
+                seen.append(kernel)  # pylint: disable=cell-var-from-loop
+                return original(kernel, *args)
+
+            with kgate_observe.replaced(owner, "run", noted):
+                self.assertEqual(owner().run(1), 1 + more)
+            self.assertEqual(len(seen), 1 if more < 3 else 0)
+            self.assertEqual((dict(vars(owner)), owner().run(1)), (before, 1 + more))
+
+    def test_what_the_call_puts_there_stays(self):
+        owner = next(iter(self.classes))
+        with kgate_observe.replaced(owner, "run", lambda original, *args: original(*args)):
+            owner.run = lambda self, x: 7
+        self.assertEqual(owner().run(1), 7)
+
+    def test_what_is_not_there_is_not_replaced(self):
+        with kgate_observe.replaced(object, "run", None):
+            self.assertFalse(hasattr(object, "run"))
+
+    def test_modules_without_their_class_launch_nothing(self):
+        for stub in (types.ModuleType("triton.runtime.jit"), types.SimpleNamespace(JITFunction=7)):
+            with unittest.mock.patch.dict(sys.modules, {"triton.runtime.jit": stub, "tilelang.jit.kernel": stub,
+                                                        "triton": types.ModuleType("triton")}):
+                self.assertEqual(list(kgate_observe.places()), [])
+                with tempfile.TemporaryDirectory() as folder:
+                    self.assertEqual(kgate_observe.observe(lambda: 5, folder), 5)
 
 
 class Device(unittest.TestCase):

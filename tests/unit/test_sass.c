@@ -1,4 +1,5 @@
 // Facts from nvdisasm's text.
+#include <elf.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -112,12 +113,40 @@ static void any_bytes_do_no_harm(void **state) {
     kg_facts_free(&f);
 }
 
+// Sections that all claim the whole file.
+static void a_cubin_is_read_a_few_times_over_at_most(void **state) {
+    (void)state;
+    enum { SECTIONS = 30000 };
+    const size_t size = sizeof(Elf64_Ehdr) + SECTIONS * sizeof(Elf64_Shdr) + 16;
+    unsigned char *file = calloc(1, size);
+    assert_non_null(file);
+    const Elf64_Ehdr head = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64},
+                             .e_shoff = sizeof head,
+                             .e_shentsize = sizeof(Elf64_Shdr),
+                             .e_shnum = SECTIONS,
+                             .e_shstrndx = 0};
+    memcpy(file, &head, sizeof head);
+    Elf64_Shdr *sections = calloc(SECTIONS, sizeof *sections);
+    for (int i = 0; i < SECTIONS; i++) sections[i].sh_size = size;
+    sections[0].sh_offset = size - 16;
+    memcpy(file + sizeof head, sections, SECTIONS * sizeof *sections);
+    memcpy(file + size - 16, ".nv.info", 9);
+    kg_facts f = {0};
+    const double start = kg_now();
+    kg_facts_from_cubin(&f, file, size);
+    assert_true(kg_now() - start < 5);
+    kg_facts_free(&f);
+    free(sections);
+    free(file);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(instructions_are_counted_by_what_they_do),
         cmocka_unit_test(what_ran_counts_more_than_what_was_asked_for),
         cmocka_unit_test(kernels_add_up),
         cmocka_unit_test(what_only_some_functions_have_is_no_fault),
+        cmocka_unit_test(a_cubin_is_read_a_few_times_over_at_most),
         cmocka_unit_test(any_bytes_do_no_harm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@ one (Triton brings it), N.json with the compiler's numbers. The judge takes them
 candidate may write there whatever it likes.
 """
 import contextlib
+import inspect
 import json
 import os
 import shutil
@@ -19,8 +20,11 @@ DISASSEMBLE_S = 1.5  # for all of them
 
 @contextlib.contextmanager
 def replaced(owner, name, instead):
-    """Calls of owner.name go to instead(original, self, ...)."""
-    original = getattr(owner, name)
+    """Calls of owner.name go to instead(original, self, ...), where it is a plain function; else nothing is replaced."""
+    own, original = vars(owner).get(name), getattr(owner, name, None)
+    if not inspect.isfunction(original) or isinstance(own, staticmethod):
+        yield
+        return
 
     def launch(self, *args, **kwargs):
         return instead(original, self, *args, **kwargs)
@@ -29,17 +33,26 @@ def replaced(owner, name, instead):
     try:
         yield
     finally:
-        setattr(owner, name, original)
+        if vars(owner).get(name) is launch:  # else the call has put its own there
+            if own is None:
+                delattr(owner, name)  # it was a base class's
+            else:
+                setattr(owner, name, own)
+
+
+def class_of(module, name):
+    """sys.modules[module].name if that is a class, and one that can be changed; None."""
+    owner = getattr(sys.modules.get(module), name, None)
+    return owner if type(owner) is type else None
 
 
 def places():
     """(owner, function name) of what launches kernels, for the languages that are imported."""
-    jit = sys.modules.get("triton.runtime.jit")
-    if jit is not None:
-        yield jit.JITFunction, "run"
-    kernel = sys.modules.get("tilelang.jit.kernel")
-    if kernel is not None:
-        yield kernel.JITKernel, "__call__"
+    for module, name, function in (("triton.runtime.jit", "JITFunction", "run"),
+                                   ("tilelang.jit.kernel", "JITKernel", "__call__")):
+        owner = class_of(module, name)
+        if owner is not None:
+            yield owner, function
 
 
 def number(value):
@@ -80,8 +93,8 @@ def of_tilelang(kernel):
 
 def disassembler():
     """nvdisasm: $PATH's, the toolkit's, or Triton's; None."""
-    triton = sys.modules.get("triton")
-    own = os.path.join(os.path.dirname(triton.__file__), "backends", "nvidia", "bin", "nvdisasm") if triton else ""
+    file = getattr(sys.modules.get("triton"), "__file__", None)
+    own = os.path.join(os.path.dirname(file), "backends", "nvidia", "bin", "nvdisasm") if isinstance(file, str) else ""
     return shutil.which("nvdisasm") or next(
         (p for p in ("/usr/local/cuda/bin/nvdisasm", own) if os.access(p, os.X_OK)), None)
 
@@ -119,12 +132,12 @@ def observe(call, folder):
     os.makedirs(folder, exist_ok=True)
     done, tool, until = set(), disassembler(), time.monotonic() + DISASSEMBLE_S
     for launcher, returned in seen:
-        triton = hasattr(returned, "asm")
-        kernel = returned if triton else launcher
-        if id(kernel) in done or len(done) == MOST:
-            continue
-        done.add(id(kernel))
         try:
+            triton = hasattr(returned, "asm")
+            kernel = returned if triton else launcher
+            if id(kernel) in done or len(done) == MOST:
+                continue
+            done.add(id(kernel))
             ptx, cubin, numbers = of_triton(kernel) if triton else of_tilelang(kernel)
             stem = str(len(done))
             if ptx:
