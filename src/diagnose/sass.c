@@ -76,34 +76,25 @@ static bool begins_function(kg_line line) {
 }
 
 // Double instructions and local memory are faults, which only some of a file's functions may have, and not the one that
-// ran: they count where each has some.
-static void add_function(counts *all, counts *one, bool *first) {
-    if (!one->instructions) return;
-    const double fp64 = *first || all->fp64 > 0 ? one->fp64 : 0, local = *first || all->local > 0 ? one->local : 0;
-    all->fp64 = fp64 > 0 ? all->fp64 + fp64 : 0;
-    all->local = local > 0 ? all->local + local : 0;
-    all->instructions += one->instructions;
-    all->loads += one->loads;
-    all->loaded += one->loaded;
-    all->stores += one->stores;
-    all->stored += one->stored;
-    all->async += one->async;
-    all->mma += one->mma;
-    all->wgmma += one->wgmma;
-    all->barriers += one->barriers;
-    *first = false;
-    *one = (counts){0};
+// ran: they count where each has some. *without: what one of those before `c` lacks; *start: c where this one began.
+static void end_function(const counts *c, counts *start, counts *without) {
+    if (c->instructions > start->instructions) {
+        without->fp64 += c->fp64 == start->fp64;
+        without->local += c->local == start->local;
+    }
+    *start = *c;
 }
 
 void kg_facts_from_sass(kg_facts *f, const char *text, size_t size) {
-    counts c = {0}, one = {0};
+    counts c = {0}, start = {0}, without = {0};
     kg_line line;
-    bool first = true;
     for (const char *at = text; kg_next_line(&at, text + size, &line);) {
-        if (begins_function(line)) add_function(&c, &one, &first);
-        read_line(&one, line.p, line.p + line.n);
+        if (begins_function(line)) end_function(&c, &start, &without);
+        read_line(&c, line.p, line.p + line.n);
     }
-    add_function(&c, &one, &first);
+    end_function(&c, &start, &without);
+    if (without.fp64 > 0) c.fp64 = 0;
+    if (without.local > 0) c.local = 0;
     if (!c.instructions) return;
     const struct {
         const char *name;

@@ -113,8 +113,11 @@ def times(cuda, call, path, seconds):
         for owner, name in launchers:
             stack.enter_context(replaced(owner, name, timed))
         held(cuda, 2 * seconds, again)
+    known = {}
     for kernel, begin, end in seen:
-        lines = of_tilelang(kernel, path) if hasattr(kernel, "prim_func") else of_triton(kernel, path)
+        if id(kernel) not in known:
+            known[id(kernel)] = of_tilelang(kernel, path) if hasattr(kernel, "prim_func") else of_triton(kernel, path)
+        lines = known[id(kernel)]
         if lines:
             kernels[lines] = kernels.get(lines, 0) + 1e3 * begin.elapsed_time(end)
     return {"total_us": total, "kernels": [{"lines": lines, "us": us} for lines, us in sorted(kernels.items())]}
