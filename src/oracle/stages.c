@@ -337,6 +337,10 @@ static spread spread_of(const kg_rung *r, const kg_stage *s) {
     return m;
 }
 
+// Normalised values of n are sqrt(n) large at most, whatever the errors of what they are made of: where these make s
+// uncertain altogether (two nearly equal values of a channel), they bound the error. Also for NaN, from inf * 0.
+static double within(double error, double n, double size, double u) { return fmin(error, (sqrt(n) + size) / u); }
+
 // z = (x - m) / s moves by (e_j - mean(e)) / s - z mean(z e) / s.
 void kg_stage_layer_norm(const kg_rung *r, kg_stage *s, double eps, const double *weight, const double *bias) {
     const spread m = spread_of(r, s);
@@ -355,8 +359,9 @@ void kg_stage_layer_norm(const kg_rung *r, kg_stage *s, double eps, const double
         const double z = (x.value - m.mean) * by, size = fabs(z);
         const double own = normalising(z, by, x.value, m.mean);
         const kg_term t = {
-            z, bend * by * (x.local + local + size * z_local),
-            bend * (by * (x.acc + acc + size * z_acc + m.mean_acc) + size * m.variance_acc / (2 * scale2))};
+            z, within(bend * by * (x.local + local + size * z_local), n, size, r->u),
+            within(bend * (by * (x.acc + acc + size * z_acc + m.mean_acc) + size * m.variance_acc / (2 * scale2)), n,
+                   size, r->u_acc)};
         s->at[i] = kg_term_affine(r, rounded(r, t, own), weight ? weight[i] : 1, bias ? bias[i] : 0, weight || bias);
     }
 }
@@ -395,8 +400,9 @@ void kg_stage_rms_norm(const kg_rung *r, kg_stage *s, double eps, const double *
     for (int64_t i = 0; i < s->n; i++) {
         const kg_term x = s->at[i];
         const double y = x.value * by, size = fabs(y);
-        const kg_term t = {y, bend * by * (x.local + size * y_local),
-                           bend * (by * (x.acc + size * y_acc) + size * kg_sum_acc(&squares) / (2 * n * scale2))};
+        const kg_term t = {y, within(bend * by * (x.local + size * y_local), n, size, r->u),
+                           within(bend * (by * (x.acc + size * y_acc) + size * kg_sum_acc(&squares) / (2 * n * scale2)),
+                                  n, size, r->u_acc)};
         s->at[i] = kg_term_affine(r, rounded(r, t, KG_LAMBDA * size), weight ? weight[i] : 1, 0, weight != NULL);
     }
 }

@@ -19,22 +19,17 @@
 #include <string.h>
 
 #include "task/families.h"
+#include "task/resize.h"
 
-#define FEW           20000               // elements of a start
-#define MODEST        4096                // sizes of its images and filters: what is longer is there for its own sake
 #define MOST_BYTES    ((size_t)30 << 30)  // of all tensors: an 80 GB card takes twice as much
 #define MOST_REACH    16                  // inputs an output depends on: for the time that it takes
 #define RANDOM_REACH  6
-#define MOST_PREPARED (1 << 24)         // elements that an oracle looks at before it looks at outputs
-#define SHORT         (INDEX_MAX >> 5)  // elements that a vector may well have in memory
-#define INDEX_MAX     (((int64_t)1 << KG_INDEX_BITS) - 1)
-#define FAR           (INDEX_MAX + 4099)
-
-static bool is_written(const kg_param *p) { return p->role == KG_INOUT || p->role == KG_STATE; }
+#define MOST_PREPARED (1 << 24)  // elements that an oracle looks at before it looks at outputs
+#define FAR           (KG_INDEX_MAX + 4099)
 
 static int64_t span(const kg_tensor *t) { return (int64_t)(kg_span_bytes(t) / kg_dtype_size(t->dtype)); }
 
-bool kg_is_sparse(const kg_tensor *t) { return span(t) > INDEX_MAX && span(t) > 64 * kg_numel(t); }
+bool kg_is_sparse(const kg_tensor *t) { return span(t) > KG_INDEX_MAX && span(t) > 64 * kg_numel(t); }
 
 bool kg_case_is_large(const kg_case *c) { return c->large || kg_case_largest(c) > INT32_MAX; }
 
@@ -44,124 +39,13 @@ static void add(kg_cases *b, const kg_case *c) {
     to->large = true;
 }
 
-// Values drawn element by element, or all the same.
-static bool is_anywhere(const kg_fill *f) {
-    switch (f->kind) {
-    case KG_FILL_ZERO:
-    case KG_FILL_CONST:
-    case KG_FILL_NORMAL:
-    case KG_FILL_UNIFORM:
-    case KG_FILL_LOGSCALE:
-    case KG_FILL_TIES:
-    case KG_FILL_INT: return true;
-    default: return false;
-    }
-}
-
-static bool is_random(const kg_fill *f) {
-    return is_anywhere(f) && f->kind != KG_FILL_ZERO && f->kind != KG_FILL_CONST;
-}
-
-// Plain tensors of few elements, the first of them with random values.
-static bool is_start(const kg_task *t, const kg_case *c) {
-    bool any = false;
-    if (c->name || c->alias_first_out) return false;
-    for (int i = 0; i < c->n_args; i++) {
-        const kg_arg *a = &c->args[i];
-        if (!kg_arg_is_tensor(a)) continue;
-        const int64_t n = kg_numel(&a->tensor);
-        if (t->params[i].role == KG_OUT_ARG || n == 0 || n > FEW || !kg_is_contiguous(&a->tensor)) return false;
-        for (int d = 0; a->tensor.ndim > 2 && d < a->tensor.ndim; d++)
-            if (a->tensor.shape[d] > MODEST) return false;
-        if (!is_anywhere(&a->fill) && t->params[i].role != KG_STATE) return false;
-        if (!any && !is_random(&a->fill)) return false;
-        any = true;
-    }
-    return any;
-}
-
 // ---- more than 2^31 elements -----------------------------------------------------------------------------
-// What sizes become: those of `grown` become `longer`, others above `most` become `most` (0: stay).
-typedef struct {
-    bool expanded;  // inputs are, however long it is
-    int n;
-    int64_t grown[2], longer, most;
-} change;
-
 // Of random answers only those that are made element by element, of products of two terms at most; no factors of
 // matrices.
 static double most_reach(const kg_task *t) {
     bool random = false;
     for (int i = 0; t->params[i].name; i++) random |= kg_is_seed(&t->params[i]);
     return !(t->held & 1) ? MOST_REACH : random ? RANDOM_REACH : 0;
-}
-
-static double reach_of(const kg_task *t, const kg_case *c) { return t->reach ? t->reach(t, c) : 1; }
-
-// A number among the arguments that is this size may well be meant to be it.
-static bool is_named(const kg_case *c, int64_t size) {
-    for (int i = 0; i < c->n_args; i++) {
-        const kg_arg *a = &c->args[i];
-        if (a->none || a->absent) continue;
-        if (a->kind == KG_P_INT && a->i == size) return true;
-        for (int k = 0; a->kind == KG_P_INTS && k < a->n; k++)
-            if (a->ints[k] == size) return true;
-    }
-    return false;
-}
-
-static bool is_grown(const change *x, int64_t size) { return size == x->grown[0] || (x->n > 1 && size == x->grown[1]); }
-
-static int64_t changed_size(const kg_case *c, const change *x, int64_t size) {
-    if (is_grown(x, size)) return x->longer;
-    return x->most && size > x->most && !is_named(c, size) ? x->most : size;
-}
-
-// Inputs are expanded where they grow, so that they take no memory: along the first of two dimensions, and along a
-// very long one. What is written is not. false: one tensor would grow twice along one size.
-static bool change_tensor(const kg_case *c, const change *x, kg_tensor *t, bool written) {
-    const kg_tensor was = *t;
-    int64_t memory[KG_MAX_NDIM];
-    int times[2] = {0}, first = -1;
-    for (int d = was.ndim - 1; d >= 0; d--)
-        for (int k = 0; k < x->n; k++)
-            if (was.shape[d] == x->grown[k]) times[k]++, first = d;
-    if (times[0] > 1 || times[1] > 1) return false;
-    const bool both = times[0] + times[1] > 1;
-    for (int d = 0; d < was.ndim; d++) memory[d] = changed_size(c, x, was.shape[d]);
-    const kg_tensor dense = kg_tensor_contiguous(was.dtype, was.ndim, memory);
-    bool expanded[KG_MAX_NDIM];
-    for (int d = 0; d < was.ndim; d++) {
-        expanded[d] =
-            !written && is_grown(x, was.shape[d]) && ((both && d == first) || x->expanded || x->longer > SHORT);
-        if (expanded[d]) memory[d] = 1;
-    }
-    *t = kg_tensor_contiguous(was.dtype, was.ndim, memory);
-    for (int d = 0; d < was.ndim; d++)
-        if (expanded[d]) t->shape[d] = dense.shape[d], t->stride[d] = 0;
-    return true;
-}
-
-static bool change_case(const kg_task *t, kg_case *c, const change *x) {
-    const kg_case was = *c;
-    for (int i = 0; i < c->n_args; i++)
-        if (kg_arg_is_tensor(&c->args[i]) && !change_tensor(&was, x, &c->args[i].tensor, is_written(&t->params[i])))
-            return false;
-    return t->infer(t, c) == 0 && !c->alias_first_out;
-}
-
-static int64_t principal_elements(const kg_case *c, const kg_task *t) {
-    if (c->n_outs) return kg_numel(&c->outs[0]);
-    for (int i = 0; i < c->n_args; i++)
-        if (t->params[i].role == KG_INOUT && kg_arg_is_tensor(&c->args[i])) return kg_numel(&c->args[i].tensor);
-    return 0;
-}
-
-// Sizes of indices and counts follow from other sizes.
-static bool may_shrink(const kg_case *c) {
-    for (int i = 0; i < c->n_args; i++)
-        if (kg_arg_is_tensor(&c->args[i]) && !kg_dtype_is_float(kg_dtype_part(c->args[i].tensor.dtype))) return false;
-    return true;
 }
 
 static bool is_one_dimensional(const kg_case *c) {
@@ -172,21 +56,21 @@ static bool is_one_dimensional(const kg_case *c) {
 
 // Grows *c along x->grown, with a length that makes the output pass 2^31 elements. false: there is no such case, or it
 // is not affordable.
-static bool grow(const kg_task *t, kg_case *c, change *x) {
+static bool grow(const kg_task *t, kg_case *c, kg_resize *x) {
     const kg_case start = *c;
     for (int k = 0; k < x->n; k++)
-        if (x->grown[k] < 2 || is_named(c, x->grown[k])) return false;
+        if (x->grown[k] < 2 || kg_is_named_size(c, x->grown[k])) return false;
     x->longer = 11;  // twice, to see what it does; no output may depend on more for it
-    if (!change_case(t, c, x)) return false;
-    const double reach = reach_of(t, c);
-    const int64_t power = x->n > 1 ? 121 : 11, elements = principal_elements(c, t), rest = elements / power;
+    if (!kg_resize_case(t, c, x)) return false;
+    const double reach = kg_reach(t, c);
+    const int64_t power = x->n > 1 ? 121 : 11, elements = kg_principal_elements(c, t), rest = elements / power;
     if (rest < 1 || elements % power || reach > most_reach(t)) return false;
     x->longer =
         x->n > 1 ? (int64_t)ceil(sqrt((double)KG_PAST_32_BITS / (double)rest)) : (KG_PAST_32_BITS + rest - 1) / rest;
-    if (x->longer > INDEX_MAX && (reach > 1 || !is_one_dimensional(c))) return false;
+    if (x->longer > KG_INDEX_MAX && (reach > 1 || !is_one_dimensional(c))) return false;
     *c = start;
-    return change_case(t, c, x) && principal_elements(c, t) == rest * (x->n > 1 ? x->longer : 1) * x->longer &&
-           reach_of(t, c) <= reach && kg_case_input_bytes(c, t) + kg_case_output_bytes(c, t) <= MOST_BYTES;
+    return kg_resize_case(t, c, x) && kg_principal_elements(c, t) == rest * (x->n > 1 ? x->longer : 1) * x->longer &&
+           kg_reach(t, c) <= reach && kg_case_input_bytes(c, t) + kg_case_output_bytes(c, t) <= MOST_BYTES;
 }
 
 static void make_half(kg_case *c) {
@@ -196,9 +80,9 @@ static void make_half(kg_case *c) {
 
 // The time that it takes, then memory. Two dimensions of 2^15 or so rather than one of 2^30, which no grid's second
 // dimension has; of one-dimensional tensors the one there is.
-static double cost_of(const kg_task *t, const kg_case *c, const change *x) {
+static double cost_of(const kg_task *t, const kg_case *c, const kg_resize *x) {
     const double bytes = (double)(kg_case_input_bytes(c, t) + kg_case_output_bytes(c, t));
-    return (x->n == 1 && !is_one_dimensional(c) ? 100 : 0) + reach_of(t, c) + bytes * 0x1p-33;
+    return (x->n == 1 && !is_one_dimensional(c) ? 100 : 0) + kg_reach(t, c) + bytes * 0x1p-33;
 }
 
 static bool has_half(const kg_cases *b) {
@@ -223,9 +107,9 @@ typedef struct {
     double cost;
 } best_case;
 
-static void consider(best_case *best, const kg_case *start, change x) {
+static void consider(best_case *best, const kg_case *start, kg_resize x) {
     static const int64_t most[] = {2, 3, 0};
-    for (int k = may_shrink(start) ? 0 : 2; k < 3; k++) {
+    for (int k = kg_may_shrink(start) ? 0 : 2; k < 3; k++) {
         kg_case c = *start;
         x.most = most[k];
         if (!grow(best->t, &c, &x) || !is_prepared_in_time(best->t, &c) || cost_of(best->t, &c, &x) >= best->cost)
@@ -238,24 +122,17 @@ static void consider(best_case *best, const kg_case *start, change x) {
 // Every size there is, and every two of them.
 static void consider_all(best_case *best, const kg_case *start) {
     int64_t sizes[KG_MAX_ARGS * KG_MAX_NDIM];
-    int n = 0;
-    for (int i = 0; i < start->n_args; i++)
-        for (int d = 0; kg_arg_is_tensor(&start->args[i]) && d < start->args[i].tensor.ndim; d++) {
-            int k = 0;
-            while (k < n && sizes[k] != start->args[i].tensor.shape[d]) k++;
-            sizes[k] = start->args[i].tensor.shape[d];
-            if (k == n) n++;
-        }
+    const int n = kg_sizes(start, sizes);
     for (int i = 0; i < n; i++) {
-        consider(best, start, (change){.n = 1, .grown = {sizes[i]}});
-        for (int k = i + 1; k < n; k++) consider(best, start, (change){.n = 2, .grown = {sizes[i], sizes[k]}});
+        consider(best, start, (kg_resize){.n = 1, .grown = {sizes[i]}});
+        for (int k = i + 1; k < n; k++) consider(best, start, (kg_resize){.n = 2, .grown = {sizes[i], sizes[k]}});
     }
 }
 
 static bool has_large_output(const kg_cases *b) {
     for (size_t i = 0; i < b->n; i++) {
         kg_case c = b->items[i];
-        if (b->task->infer(b->task, &c) == 0 && principal_elements(&c, b->task) > INT32_MAX) return true;
+        if (b->task->infer(b->task, &c) == 0 && kg_principal_elements(&c, b->task) > INT32_MAX) return true;
     }
     return false;
 }
@@ -265,7 +142,7 @@ static void add_large(kg_cases *b, const kg_cases *quick) {
     best_case best = {.t = b->task, .cost = INFINITY};
     for (size_t k = 0; k < quick->n; k++) {
         kg_case c = quick->items[k];
-        if (!is_start(b->task, &c)) continue;
+        if (!kg_is_start(b->task, &c, kg_fill_is_anywhere)) continue;
         consider_all(&best, &c);
         if (!half) continue;
         make_half(&c);
@@ -296,7 +173,7 @@ static bool is_of_elements(const kg_task *t, const kg_case *c) {
         whole.args[i].s = "none";
         if (t->infer(t, &whole) || kg_numel(&whole.outs[0]) != kg_numel(&c->args[0].tensor)) return false;
     }
-    return may_shrink(c);
+    return kg_may_shrink(c);
 }
 
 // Makes the rows of *c so long that the last one begins past 2^31. false: something else grows than what one output is
@@ -304,13 +181,14 @@ static bool is_of_elements(const kg_task *t, const kg_case *c) {
 static bool lengthen_rows(const kg_task *t, kg_case *c) {
     kg_tensor *first = &c->args[0].tensor;
     const int64_t rows = rows_of(first), row = rows ? first->shape[first->ndim - 1] : 0;
-    change x = {.expanded = true, .n = 1, .grown = {row}};
-    if (rows < 32 || row < 2 || is_named(c, row) || first->dtype != KG_F32 || !is_of_elements(t, c)) return false;
+    kg_resize x = {.expanded = true, .n = 1, .grown = {row}};
+    if (rows < 32 || row < 2 || kg_is_named_size(c, row) || first->dtype != KG_F32 || !is_of_elements(t, c))
+        return false;
     x.longer = (KG_PAST_32_BITS + rows - 2) / (rows - 1);
-    if (!change_case(t, c, &x) || c->n_outs != 1 || kg_numel(&c->outs[0]) != 1) return false;
+    if (!kg_resize_case(t, c, &x) || c->n_outs != 1 || kg_numel(&c->outs[0]) != 1) return false;
     if (first->stride[first->ndim - 1] != 0 || span(first) != rows) return false;
     c->args[0].fill = KG_LAST(rows, KG_SAME_NAN);
-    return reach_of(t, c) <= MOST_REACH * (double)kg_numel(first);
+    return kg_reach(t, c) <= MOST_REACH * (double)kg_numel(first);
 }
 
 // Of several the one with most rows: the nearest to 2^31 elements.
@@ -319,7 +197,9 @@ static void add_long(kg_cases *b, const kg_cases *quick) {
     int64_t most = 0;
     for (size_t k = 0; k < quick->n; k++) {
         kg_case c = quick->items[k];
-        if (!is_start(b->task, &c) || !kg_arg_is_tensor(&c.args[0]) || b->task->params[0].role != KG_IN) continue;
+        if (!kg_is_start(b->task, &c, kg_fill_is_anywhere) || !kg_arg_is_tensor(&c.args[0]) ||
+            b->task->params[0].role != KG_IN)
+            continue;
         if (!lengthen_rows(b->task, &c) || rows_of(&c.args[0].tensor) <= most) continue;
         most = rows_of(&c.args[0].tensor);
         best = c;
@@ -343,11 +223,12 @@ static unsigned make_far(const kg_task *t, kg_case *c, unsigned lacking) {
     unsigned mask = 0;
     for (int i = 0; i < c->n_args; i++) {
         kg_arg *a = &c->args[i];
-        if (kg_arg_is_tensor(a) && t->params[i].role == KG_IN && (lacking >> i & 1) && is_random(&a->fill) &&
+        if (kg_arg_is_tensor(a) && t->params[i].role == KG_IN && (lacking >> i & 1) && kg_fill_is_random(&a->fill) &&
             spread(&a->tensor))
             mask |= 1u << i;
     }
-    return mask && t->infer(t, c) == 0 && !c->alias_first_out && principal_elements(c, t) <= FEW ? mask : 0;
+    return mask && t->infer(t, c) == 0 && !c->alias_first_out && kg_principal_elements(c, t) <= KG_FEW_ELEMENTS ? mask
+                                                                                                                : 0;
 }
 
 static unsigned inputs_of(const kg_task *t) {
@@ -365,7 +246,7 @@ static unsigned add_far(kg_cases *b, const kg_cases *quick, unsigned lacking) {
     kg_case best;
     for (size_t k = 0; k < quick->n; k++) {
         kg_case c = quick->items[k];
-        if (!is_start(b->task, &c)) continue;
+        if (!kg_is_start(b->task, &c, kg_fill_is_anywhere)) continue;
         const unsigned mask = make_far(b->task, &c, lacking);
         if (bits_of(mask) > bits_of(most)) most = mask, best = c;
     }

@@ -39,6 +39,22 @@ static void largest(void **state) {
     assert_true(kg_stage_max(&f32, &s).value == -INFINITY);
 }
 
+// Two values that their errors cannot tell apart: what they are normalised to is uncertain, and no NaN.
+static void uncertain_spread(void **state) {
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        kg_term x[2] = {{1, 4, k}, {1 + 0x1p-30, 4, k}}, y[2] = {{1e-9, 0x1p4, 0}, {0, 0x1p4, 0}};
+        kg_stage s = {2, x}, t = {2, y};
+        kg_stage_layer_norm(&f32, &s, 1e-30, NULL, NULL);
+        kg_stage_rms_norm(&f32, &t, 1e-30, NULL);
+        for (int i = 0; i < 2; i++) {
+            const double e = kg_term_error(&f32, x[i]), of_root = kg_term_error(&f32, y[i]);
+            assert_true(e > 1 && isfinite(e));
+            assert_true(of_root > 1 && of_root < 8);
+        }
+    }
+}
+
 static double norm(const double *x, int n, double p) {
     double s = 0;
     for (int i = 0; i < n; i++) s += pow(fabs(x[i]), p);
@@ -99,9 +115,13 @@ static void activations(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(variance),  cmocka_unit_test(largest),
-        cmocka_unit_test(p_norms),   cmocka_unit_test(p_norms_move_as_far_as_errors_say),
-        cmocka_unit_test(constants), cmocka_unit_test(activations),
+        cmocka_unit_test(variance),
+        cmocka_unit_test(largest),
+        cmocka_unit_test(uncertain_spread),
+        cmocka_unit_test(p_norms),
+        cmocka_unit_test(p_norms_move_as_far_as_errors_say),
+        cmocka_unit_test(constants),
+        cmocka_unit_test(activations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,58 @@
+// Axes that a task's own cases have short are long in one that is added.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "task/task.h"
+
+// The longest axis d from the last of parameter i, among tensors of n dimensions.
+static int64_t longest(const char *task, kg_case_level level, int i, int n, int d) {
+    const kg_task *t = kg_task_find(task);
+    kg_cases b;
+    int64_t most = 0;
+    assert_int_equal(kg_task_cases(t, level, &b, NULL), 0);
+    for (size_t k = 0; k < b.n; k++) {
+        const kg_tensor *x = &b.items[k].args[i].tensor;
+        if (b.items[k].large || !kg_arg_is_tensor(&b.items[k].args[i]) || x->ndim != n) continue;
+        if (x->shape[n - 1 - d] > most) most = x->shape[n - 1 - d];
+    }
+    kg_cases_free(&b);
+    return most;
+}
+
+// Heads and sequences of attention, images of a convolution, rows, batches and what stands before them; a partner that
+// grows with it, a table that indices reach into.
+static void batches_rows_and_channels_are_long(void **state) {
+    (void)state;
+    static const struct {
+        const char *task;
+        int i, n, d;
+    } axes[] = {{"attention", 0, 4, 3},  {"gap22/attention", 0, 4, 3},
+                {"conv2d", 0, 4, 3},     {"conv2d", 0, 4, 1},
+                {"conv2d", 1, 4, 3},     {"abs", 0, 4, 1},
+                {"abs", 0, 4, 2},        {"abs", 0, 4, 3},
+                {"softmax", 0, 3, 2},    {"det", 0, 4, 3},
+                {"solve", 1, 4, 3},      {"matmul", 0, 4, 2},
+                {"batch_norm", 3, 1, 0}, {"cross_entropy", 0, 3, 2},
+                {"embedding", 1, 2, 1},  {"layer_norm", 0, 2, 1}};
+    for (size_t k = 0; k < sizeof axes / sizeof *axes; k++)
+        if (longest(axes[k].task, KG_CASES_QUICK, axes[k].i, axes[k].n, axes[k].d) < 1031)
+            fail_msg("%s: axis -%d of parameter %d is short", axes[k].task, axes[k].d + 1, axes[k].i);
+    assert_true(longest("relu", KG_CASES_FULL, 0, 6, 5) >= 1031);
+}
+
+// What a sum or a window is made of does not grow: 1,031 filter rows would be unrolled by many a kernel.
+static void filters_stay_as_they_are(void **state) {
+    (void)state;
+    assert_true(longest("conv2d", KG_CASES_FULL, 1, 4, 0) < 64);
+    assert_true(longest("conv2d", KG_CASES_FULL, 1, 4, 1) < 64);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(batches_rows_and_channels_are_long),
+                                       cmocka_unit_test(filters_stay_as_they_are)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
