@@ -153,6 +153,7 @@ typedef enum {
     // deviation sqrt(b); real only
     KG_FILL_RANK_ONE
 } kg_fill_kind;
+bool kg_fill_is_matrix(kg_fill_kind k);  // one of those that make matrices of an order
 
 typedef struct {
     kg_fill_kind kind;

@@ -83,7 +83,7 @@ typedef struct {
     bool pairs;
 } params;
 
-static bool is_matrix(kg_fill_kind k) { return k >= KG_FILL_RAISED && k <= KG_FILL_RANK_ONE; }
+bool kg_fill_is_matrix(kg_fill_kind k) { return k >= KG_FILL_RAISED && k <= KG_FILL_RANK_ONE; }
 
 static params params_of(const kg_fill *f) {
     params p = {0};
@@ -96,7 +96,7 @@ static params params_of(const kg_fill *f) {
         break;
     default: p.scale = (float)(f->b / 2421581.7); break;
     }
-    if (is_matrix(f->kind)) {
+    if (kg_fill_is_matrix(f->kind)) {
         p.scale = (float)((f->kind == KG_FILL_RANK_ONE ? sqrt(f->b) : 1) / 2421581.7);
         p.shift = f->kind == KG_FILL_RANK_ONE ? 0 : (float)f->b;
         p.order = (uint64_t)fabs(f->a);
@@ -395,7 +395,7 @@ static void fill_drawn(const kg_fill *f, kg_dtype t, uint64_t seed, int64_t firs
 
 void kg_fill_range(const kg_fill *f, kg_dtype t, uint64_t seed, int64_t first, int64_t count, void *data) {
     if (count <= 0) return;
-    if (is_matrix(f->kind)) {
+    if (kg_fill_is_matrix(f->kind)) {
         fill_matrices(f, t, seed, first, count, data);
         return;
     }
@@ -414,7 +414,7 @@ void kg_fill_range(const kg_fill *f, kg_dtype t, uint64_t seed, int64_t first, i
 }
 
 bool kg_fill_is_finite(const kg_fill *f) {
-    if (is_matrix(f->kind)) return isfinite(f->b);
+    if (kg_fill_is_matrix(f->kind)) return isfinite(f->b);
     return f->kind != KG_FILL_SPECIALS && !(f->kind == KG_FILL_CONST && !isfinite(f->a));
 }
 
@@ -426,7 +426,7 @@ double kg_fill_value(const kg_fill *f, kg_dtype t, uint64_t seed, int64_t index)
         return placed(f->kind, &s, (uint64_t)index);
     }
     if (f->kind == KG_FILL_POISON) return kg_load(t, &(uint64_t){poison_of(t)}, 0);
-    if (is_matrix(f->kind)) return (double)draw_matrix(f->kind, params_of(f), seed, (uint64_t)index);
+    if (kg_fill_is_matrix(f->kind)) return (double)draw_matrix(f->kind, params_of(f), seed, (uint64_t)index);
     uint64_t bits;
     if (f->kind == KG_FILL_SPECIALS && special_at(t, seed, index, &bits)) return kg_load(t, &bits, 0);
     const kg_philox r = kg_philox4x32(seed, (uint64_t)index >> 1, 0);

@@ -37,8 +37,7 @@ static void note(longest *l, const kg_case *c) {
 
 // Matrices of an order too, and masks of a number of true elements: kg_resize_case knows what becomes of them.
 static bool fits(const kg_fill *f) {
-    return kg_fill_is_anywhere(f) || f->kind == KG_FILL_CHOICE ||
-           (f->kind >= KG_FILL_RAISED && f->kind <= KG_FILL_RANK_ONE);
+    return kg_fill_is_anywhere(f) || f->kind == KG_FILL_CHOICE || kg_fill_is_matrix(f->kind);
 }
 
 // A few elements that are left out show less in a coarse dtype; float32 is what everything takes.
@@ -72,6 +71,21 @@ static bool is_plain(const kg_case *c) {
     return true;
 }
 
+// Indices reach the end of what they point into where that is one of the sizes that grow.
+static void widen_ranges(kg_case *c, const kg_resize *x) {
+    for (int i = 0; i < c->n_args; i++) {
+        kg_fill *f = &c->args[i].fill;
+        const kg_dtype t = c->args[i].tensor.dtype;
+        const double size = f->b + 1;
+        if (!kg_arg_is_tensor(&c->args[i]) || (t != KG_I64 && t != KG_I32) || f->kind != KG_FILL_INT || size < 3 ||
+            (f->a != 0 && f->a != -size))
+            continue;
+        if (size != (double)x->grown[0] && (x->n < 2 || size != (double)x->grown[1])) continue;
+        f->b = (double)(x->longer - 1);
+        if (f->a != 0) f->a = (double)-x->longer;
+    }
+}
+
 static void consider(wanted *w, const kg_case *start, kg_resize x) {
     static const int64_t most[] = {2, 3, 0};
     for (int k = kg_may_shrink(start) ? 0 : 2; k < 3; k++) {
@@ -84,6 +98,7 @@ static void consider(wanted *w, const kg_case *start, kg_resize x) {
         if (kg_reach(w->t, &c) > kg_reach(w->t, &shorter) || cost_of(w->t, &c) >= w->cost) continue;
         w->cost = cost_of(w->t, &c);
         w->c = c;
+        widen_ranges(&w->c, &x);
         w->found = true;
     }
 }
@@ -138,13 +153,12 @@ int kg_add_long_cases(kg_cases *b) {
     kg_cases quick = {.task = b->task, .level = KG_CASES_QUICK};
     longest l = {0};
     const int rc = b->task->cases(&quick);
-    if (rc) return rc;
     for (size_t k = 0; k < quick.n; k++) note(&l, &quick.items[k]);
-    for (size_t k = 0; k < n; k++) add_quick(b, &quick, &l, lengths[k]);
-    if (b->level == KG_CASES_FULL) {
+    for (size_t k = 0; k < n && !rc; k++) add_quick(b, &quick, &l, lengths[k]);
+    if (b->level == KG_CASES_FULL && !rc) {
         for (size_t k = 0; k < b->n; k++) note(&l, &b->items[k]);
         for (size_t k = 0; k < n; k++) add_full(b, &l, lengths[k]);
     }
     kg_cases_free(&quick);
-    return 0;
+    return rc;
 }

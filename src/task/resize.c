@@ -18,9 +18,9 @@ bool kg_fill_is_anywhere(const kg_fill *f) {
     }
 }
 
-bool kg_fill_is_random(const kg_fill *f) {
-    return kg_fill_is_anywhere(f) && f->kind != KG_FILL_ZERO && f->kind != KG_FILL_CONST;
-}
+static bool is_constant(const kg_fill *f) { return f->kind == KG_FILL_ZERO || f->kind == KG_FILL_CONST; }
+
+bool kg_fill_is_random(const kg_fill *f) { return kg_fill_is_anywhere(f) && !is_constant(f); }
 
 // A text that says numbers which follow from sizes, as padding="same"; lists are as they stand.
 static bool follows_from_sizes(const kg_arg *a) {
@@ -40,7 +40,7 @@ bool kg_is_start(const kg_task *t, const kg_case *c, bool (*fits)(const kg_fill 
         for (int d = 0; a->tensor.ndim > 2 && d < a->tensor.ndim; d++)
             if (a->tensor.shape[d] > MODEST) return false;
         if (!fits(&a->fill) && t->params[i].role != KG_STATE) return false;
-        if (!any && (a->fill.kind == KG_FILL_ZERO || a->fill.kind == KG_FILL_CONST)) return false;
+        if (!any && is_constant(&a->fill)) return false;
         any = true;
     }
     return any;
@@ -49,9 +49,7 @@ bool kg_is_start(const kg_task *t, const kg_case *c, bool (*fits)(const kg_fill 
 double kg_reach(const kg_task *t, const kg_case *c) { return t->reach ? t->reach(t, c) : 1; }
 
 // Of a fill that makes matrices; 0: it does not.
-static int64_t order_of(const kg_fill *f) {
-    return f->kind >= KG_FILL_RAISED && f->kind <= KG_FILL_RANK_ONE ? (int64_t)fabs(f->a) : 0;
-}
+static int64_t order_of(const kg_fill *f) { return kg_fill_is_matrix(f->kind) ? (int64_t)fabs(f->a) : 0; }
 
 bool kg_is_named_size(const kg_case *c, int64_t size) {
     for (int i = 0; i < c->n_args; i++) {
@@ -101,14 +99,6 @@ static bool change_tensor(const kg_case *c, const kg_resize *x, kg_tensor *t, bo
     return true;
 }
 
-// Indices reach the end of what they point into where that is one of the sizes that grow.
-static void change_range(kg_fill *f, const kg_resize *x) {
-    const int64_t size = (int64_t)f->b + 1;
-    if (f->kind != KG_FILL_INT || size < 3 || !is_grown(x, size) || (f->a != 0 && f->a != (double)-size)) return;
-    f->b = (double)(x->longer - 1);
-    if (f->a != 0) f->a = (double)-x->longer;
-}
-
 // A mask with its number of true elements keeps their share.
 static void change_choice(kg_fill *f, int64_t was, int64_t n) {
     if (f->kind != KG_FILL_CHOICE || (int64_t)f->a != was) return;
@@ -123,7 +113,6 @@ bool kg_resize_case(const kg_task *t, kg_case *c, const kg_resize *x) {
         if (!kg_arg_is_tensor(a)) continue;
         if (is_grown(x, order_of(&a->fill)) || !change_tensor(&was, x, &a->tensor, is_written(&t->params[i])))
             return false;
-        if (a->tensor.dtype == KG_I64 || a->tensor.dtype == KG_I32) change_range(&a->fill, x);
         change_choice(&a->fill, kg_numel(&was.args[i].tensor), kg_numel(&a->tensor));
     }
     return t->infer(t, c) == 0 && !c->alias_first_out;
