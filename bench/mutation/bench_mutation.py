@@ -209,11 +209,11 @@ def judged_on_full_cases(o, asked, listed, records, survivors):
     large = ("--cases", "full", "--scope", "large", "--timeout")
     again = asked.answer(o.kgate, CANDIDATE, [listed[i] for i in others], verdicts, "--cases", "full", "--scope", "small", "--timeout", "60")
     records.update(zip(others, again))
+    if narrow and o.full == "small" and not os.path.exists(o.small_index):
+        sys.exit("no %s: `make bench-mutation` builds it" % o.small_index)
     if narrow and os.path.exists(o.small_index):
         records.update(zip(narrow, asked.answer(o.small_index, CANDIDATE, [in_16_bits(listed[i]) for i in narrow], verdicts, *large, "10")))
         narrow = [i for i in narrow if not is_caught(records[i])]
-    elif o.full == "small":
-        sys.exit("no %s: `make bench-mutation` builds it" % o.small_index)
     if o.full == "all":
         records.update(zip(narrow, asked.answer(o.kgate, CANDIDATE, [listed[i] for i in narrow], verdicts, *large, "60", jobs=1)))
 

@@ -76,7 +76,9 @@ static void other_values(DLTensor *t) {
 
 
 # Loops over dimensions, over a pair of ints, over a filter's window or taps, over matrices of a batch are too short for it.
-SHORT = re.compile(r"ndim|->n\b|pairs|^\d+$|rank|kg_dim\((weight|w), -?[1-3]\)|kernel_size|nearest|\.to\b|^(matrices|count|sweeps?|steps)$")
+WINDOW = re.compile(r"kg_dim\((weight|w|conv_weight), -?[1-3]\)|kernel_size")
+BATCH = re.compile(r"^(matrices|count)$")
+SHORT = re.compile(r"ndim|->n\b|pairs|^\d+$|rank|nearest|\.to\b|^(sweeps?|steps)$|%s|%s" % (WINDOW.pattern, BATCH.pattern))
 
 # ---- loops ------------------------------------------------------------------------------------------
 @mistake("off-by-one bound")
@@ -110,17 +112,27 @@ def whole_vectors_only(s):
 FACTORS = re.compile(r"solve|svd|eig|det(erminant)?_|^det$|^lu$|(^|_)qr(_|$)|cholesky|ldl|invert|inverse")
 
 
+def most_of(s, bound):
+    """Where a loop may end early: a table of 8, a block of 128 or 1,024 threads, a grid of four such blocks, a warp."""
+    if WINDOW.search(bound):
+        return 8,
+    if BATCH.search(bound) or not SHORT.search(bound):
+        return (8, 32) if FACTORS.search(s.task) and not BATCH.search(bound) else \
+            (128, 4096) if re.search(r"kg_elements|lines|rows", bound) else (8, 128, 1024)
+    return ()
+
+
 @mistake("truncated loop")
 def stops_early(s):
-    """What a block of 1,024 threads leaves out of a line, a grid of four of them out of a whole tensor, and a warp out
-    of a matrix that is factored."""
+    """What a block of threads leaves out of a line or a batch, a grid out of a whole tensor, and a table out of a window."""
     for loop in s.loops():
         b = loop.bound()
-        if b and not SHORT.search(s.span(b[1], b[2])):
-            text = s.span(b[1], b[2])
-            most = 32 if FACTORS.search(s.task) else 4096 if re.search(r"kg_elements|lines|rows", text) else 1024
+        text = s.span(b[1], b[2]) if b else "1"
+        most = most_of(s, text)
+        if most:
             yield "seven eighths of it", s.line(b[1]), s.replaced(b[1], b[2], "(%s) - (%s) / 8" % (text, text))
-            yield "%s at most %d" % (text, most), s.line(b[1]), s.replaced(b[1], b[2], "((%s) < %d ? (%s) : %d)" % (text, most, text, most))
+        for n in most:
+            yield "%s at most %d" % (text, n), s.line(b[1]), s.replaced(b[1], b[2], "((%s) < %d ? (%s) : %d)" % (text, n, text, n))
 
 
 # ---- shapes and strides -------------------------------------------------------------------------------

@@ -106,6 +106,9 @@ static void shapes(kg_cases *b, const kg_conv_family *f) {
     add(b, f, DENSE(1, 1, 1, 1), DENSE(1, 1, 1, 1));
     add(b, f, DENSE(0, 3, 9, 9), DENSE(4, 3, 3, 3));
     add(b, f, DENSE(1, 1, 71, 67), DENSE(1, 1, 3, 3));
+    add(b, f, DENSE(1, 1, 259, 4), DENSE(1, 1, 3, 3));
+    add(b, f, DENSE(1, 1, 4, 259), DENSE(1, 1, 3, 3));
+    add(b, f, DENSE(1, 2, 2, 3), DENSE(131, 2, 1, 1));
 }
 
 static void geometry(kg_cases *b, const kg_conv_family *f) {
@@ -120,6 +123,8 @@ static void geometry(kg_cases *b, const kg_conv_family *f) {
         text(b, add(b, f, DENSE(2, 4, 13, 14), DENSE(6, 4, 4, 2)), "same");  // even: one more zero behind
     }
     one(b, add(b, f, DENSE(2, 4, 15, 16), DENSE(6, 4, 3, 3)), "dilation", 2);
+    add(b, f, DENSE(1, 2, 13, 5), DENSE(3, 2, 11, 2));
+    add(b, f, DENSE(1, 2, 5, 13), DENSE(3, 2, 2, 11));
     if (!f->no_text) two(b, text(b, add(b, f, DENSE(2, 4, 15, 16), DENSE(6, 4, 3, 2)), "same"), "dilation", 2, 3);
     grouped(b, bias_to(b, add(b, f, DENSE(2, 6, 9, 9), DENSE(4, 3, 3, 3))), 2);
     grouped(b, one(b, add(b, f, DENSE(2, 8, 12, 12), DENSE(8, 1, 3, 3)), "padding", 1), 8);  // depthwise

@@ -124,6 +124,7 @@ static void quick(kg_cases *b, kg_fill fill) {
     reduced(b, add(b, fill, F32(33, 10)), "sum");
     weighted(b, add(b, fill, F32(33, 10)));
     reduced(b, weighted(b, add(b, fill, F32(33, 10))), "none");
+    weighted(b, add(b, fill, F32(33, 1031)));
     ignoring(b, add(b, fill, F32(65, 4)), 1);
     ignoring(b, reduced(b, weighted(b, add(b, fill, F32(65, 4))), "sum"), 1);
     reduced(b, ignoring(b, add(b, fill, F32(65, 4)), 2), "none");
@@ -151,6 +152,7 @@ static void quick(kg_cases *b, kg_fill fill) {
 static void with_probabilities(kg_cases *b, kg_fill fill) {
     probable(b, add(b, fill, F32(33, 10)));
     reduced(b, probable(b, weighted(b, add(b, fill, F32(33, 10)))), "none");
+    reduced(b, probable(b, weighted(b, add(b, fill, F32(5, 1031)))), "none");
     probable(b, weighted(b, add(b, fill, F32(33, 10))));  // the mean counts samples, not weights
 }
 
@@ -165,6 +167,7 @@ static void with_smoothing(kg_cases *b, kg_fill fill, bool probabilities) {
     smoothed(b, reduced(b, add(b, fill, F32(33, 10)), "none"), 0.1);
     smoothed(b, weighted(b, add(b, fill, F32(33, 10))), 0.5);  // the mean counts the target's weight alone
     smoothed(b, reduced(b, weighted(b, add(b, fill, F32(33, 10))), "sum"), 0.5);
+    smoothed(b, reduced(b, weighted(b, add(b, fill, F32(5, 1031))), "none"), 0.5);
     smoothed(b, ignoring(b, weighted(b, add(b, fill, F32(65, 4))), 2), 0.5);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         smoothed(b, weighted(b, add(b, fill, kg_tensor_contiguous(others[i], KG_SHAPE(65, 33)))), 0.25);

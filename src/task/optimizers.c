@@ -19,6 +19,7 @@ kg_case *kg_optimizer_line(kg_cases *b, const kg_optimizer_tensor *tensors, kg_d
 
 void kg_optimizer_shapes(kg_cases *b, const kg_optimizer_tensor *tensors, kg_case *(*finish)(kg_cases *b, kg_case *c)) {
     const kg_tensor matrix = kg_tensor_contiguous(KG_F32, KG_SHAPE(33, 65)),
+                    cube = kg_tensor_contiguous(KG_F32, KG_SHAPE(1031, 2, 3)),
                     turned = kg_tensor_transposed(KG_F32, KG_SHAPE(33, 65), 0, 1),
                     stepped = kg_tensor_stepped(KG_F32, KG_SHAPE(33, 65), 3);
     static const kg_fill nans = {KG_FILL_CONST, NAN, 0}, infinities = {KG_FILL_CONST, -INFINITY, 0};
@@ -27,6 +28,7 @@ void kg_optimizer_shapes(kg_cases *b, const kg_optimizer_tensor *tensors, kg_cas
     finish(b, kg_optimizer_line(b, tensors, KG_F32, 0));
     finish(b, kg_optimizer_line(b, tensors, KG_F32, 4099));
     finish(b, kg_optimizer_case(b, tensors, matrix, matrix));
+    finish(b, kg_optimizer_case(b, tensors, cube, cube));
     finish(b, kg_optimizer_case(b, tensors, turned, matrix));
     finish(b, kg_optimizer_case(b, tensors, matrix, stepped));
     // No mixture of finite and other gradients: squares of the largest finite values overflow in float32 and not in

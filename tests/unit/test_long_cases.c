@@ -44,6 +44,29 @@ static void batches_rows_and_channels_are_long(void **state) {
     assert_true(longest("relu", KG_CASES_FULL, 0, 6, 5) >= 1031);
 }
 
+// The tasks' own: class weights, groups, a row of v, windows past a table of eight; what indices reach into.
+static void weights_windows_and_tables_are_longer_than_usual(void **state) {
+    (void)state;
+    static const struct {
+        const char *task;
+        int i, n, d;
+        int64_t least;
+    } axes[] = {{"cross_entropy", 2, 1, 0, 1031},
+                {"nll_loss", 2, 1, 0, 1031},
+                {"attention", 2, 3, 0, 256},
+                {"conv2d", 1, 4, 0, 11},
+                {"conv2d", 1, 4, 1, 11},
+                {"fused_gelu_conv2d", 1, 4, 0, 11},
+                {"conv_transpose2d", 1, 4, 1, 11},
+                {"fused_add_mul_groupnorm", 2, 1, 0, 1031},
+                {"scatter", 0, 3, 2, 1031},
+                {"AdamW", 0, 3, 2, 1031},
+                {"grid_sample_with_affine", 1, 3, 2, 1031}};
+    for (size_t k = 0; k < sizeof axes / sizeof *axes; k++)
+        if (longest(axes[k].task, KG_CASES_QUICK, axes[k].i, axes[k].n, axes[k].d) < axes[k].least)
+            fail_msg("%s: axis -%d of parameter %d is short", axes[k].task, axes[k].d + 1, axes[k].i);
+}
+
 // What a sum or a window is made of does not grow: 1,031 filter rows would be unrolled by many a kernel.
 static void filters_stay_as_they_are(void **state) {
     (void)state;
@@ -53,6 +76,7 @@ static void filters_stay_as_they_are(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(batches_rows_and_channels_are_long),
+                                       cmocka_unit_test(weights_windows_and_tables_are_longer_than_usual),
                                        cmocka_unit_test(filters_stay_as_they_are)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -63,6 +63,8 @@ static void quick(kg_cases *b) {
     kg_conv_grouped(b, kg_conv_add(b, F32(2, 6, 5, 6), F32(6, 2, 3, 3)), 2);
     with_bias(b, kg_conv_grouped(b, kg_conv_one(b, kg_conv_add(b, F32(2, 8, 5, 6), F32(8, 1, 3, 3)), "stride", 2), 8),
               1);  // depthwise
+    kg_conv_add(b, F32(1, 2, 3, 4), F32(2, 3, 11, 2));
+    kg_conv_add(b, F32(1, 2, 3, 4), F32(2, 3, 2, 11));
     kg_conv_add(b, F32(2, 65, 5, 4), F32(65, 33, 1, 1));
     kg_conv_add(b, kg_tensor_transposed(KG_F32, KG_SHAPE(2, 3, 7, 9), 1, 3), F32(3, 5, 3, 3));
     kg_conv_add(b, F32(2, 3, 7, 9), kg_tensor_transposed(KG_F32, KG_SHAPE(3, 3, 3, 3), 0, 1));

@@ -58,6 +58,7 @@ static void quick(kg_cases *b) {
     alike(b, DENSE(2, 129, 4, 6), 2);
     alike(b, DENSE(2, 1, 6, 6), 3);  // one channel: the signs' product
     alike(b, DENSE(2, 3, 5, 5), 5);
+    alike(b, DENSE(2, 3, 11, 22), 11);
     with(b, alike(b, DENSE(2, 5, 9, 11), 3), "stride", 1);
     with(b, alike(b, DENSE(2, 5, 9, 11), 2), "stride", 3);
     with(b, alike(b, DENSE(2, 5, 9, 11), 2), "padding", 1);

@@ -66,6 +66,7 @@ static void places(kg_cases *b) {
     // The whole plane, one row, which is at the end, one element.
     sized(b, square(b, planes(t, 3, 2, 5, 5), 5), 1, 1, true);
     sized(b, add(b, planes(t, 5, 7, 8, 19), KG_NORMAL(0, 1), 3, 2), 1, 11, false);
+    sized(b, square(b, planes(t, 2, 3, 12, 13), 11), 1, 2, true);
     sized(b, square(b, planes(t, 1, 1, 1, 1), 1), 1, 1, true);
 }
 

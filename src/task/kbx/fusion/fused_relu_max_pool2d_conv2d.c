@@ -62,6 +62,8 @@ static void pools(kg_cases *b) {
     const kg_dtype t = KG_F32;
     with(b, plain(b, t), SIZE, 1, 3, 0);
     with(b, low(plain(b, t)), SIZE, 2, 2, 3);
+    with(b, plain(b, t), SIZE, 2, 2, 11);
+    with(b, plain(b, t), SIZE, 2, 10, 1);
     with(b, plain(b, t), POOL_STRIDE, 1, 1, 0);
     with(b, with(b, plain(b, t), SIZE, 1, 3, 0), POOL_STRIDE, 2, 2, 1);
     with(b, low(plain(b, t)), POOL_PADDING, 1, 1, 0);

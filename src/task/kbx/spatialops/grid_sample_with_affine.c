@@ -49,6 +49,8 @@ static void quick(kg_cases *b) {
     add(b, F32(1, 1, 3, 5), 1, 4099);
     add(b, F32(1, 1, 3, 5), 4099, 1);
     add(b, F32(1, 1, 1, 1), 1, 1);
+    add(b, F32(1031, 1, 2, 2), 1, 3);
+    add(b, F32(1, 1031, 2, 2), 2, 1);
     kg_grid_set(b, add(b, F32(2, 3, 1, 7), 5, 6), modes[2], paddings[2], true);  // one row, and no length to turn in
     kg_grid_set(b, add(b, F32(3, 2, 5, 6), 1, 7), modes[0], paddings[1], true);  // one row: its coordinate is 0
     kg_grid_set(b, add(b, F32(3, 2, 5, 6), 7, 1), modes[0], paddings[1], false);
