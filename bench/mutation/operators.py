@@ -78,7 +78,7 @@ static void other_values(DLTensor *t) {
 # Loops over dimensions, over a pair of ints, over a filter's window or taps, over matrices of a batch are too short for it.
 WINDOW = re.compile(r"kg_dim\((weight|w|conv_weight), -?[1-3]\)|kernel_size")
 BATCH = re.compile(r"^(matrices|count)$")
-SHORT = re.compile(r"ndim|->n\b|pairs|^\d+$|rank|nearest|\.to\b|^(sweeps?|steps)$|%s|%s" % (WINDOW.pattern, BATCH.pattern))
+SHORT = re.compile(r"ndim|(->|\.)n\b|pairs|^\d+$|rank|nearest|\.to\b|^(sweeps?|steps)$|%s|%s" % (WINDOW.pattern, BATCH.pattern))
 
 # ---- loops ------------------------------------------------------------------------------------------
 @mistake("off-by-one bound")

@@ -59,6 +59,9 @@ static void weights_windows_and_tables_are_longer_than_usual(void **state) {
                 {"fused_gelu_conv2d", 1, 4, 0, 11},
                 {"conv_transpose2d", 1, 4, 1, 11},
                 {"fused_add_mul_groupnorm", 2, 1, 0, 1031},
+                {"attention_w8a8", 0, 3, 0, 256},
+                {"matmul_w8a8", 0, 2, 1, 4099},
+                {"fused_repeat_interleave_log_softmax", 0, 2, 1, 4099},
                 {"scatter", 0, 3, 2, 1031},
                 {"AdamW", 0, 3, 2, 1031},
                 {"grid_sample_with_affine", 1, 3, 2, 1031}};

@@ -76,6 +76,8 @@ static void quick(kg_cases *b) {
     add(b, DENSE(16, 65, 3, 3), DENSE(33, 65, 3, 3));  // one position: statistics over the batch alone
     add(b, DENSE(2, 65, 9, 9), DENSE(33, 65, 1, 1));
     add(b, DENSE(3, 4099, 7, 8), DENSE(2, 4099, 1, 1));
+    add(b, DENSE(3, 2, 22, 9), DENSE(5, 2, 11, 2));
+    add(b, DENSE(3, 2, 9, 22), DENSE(5, 2, 2, 11));
     one(b, plain(b), "stride", 2);
     two(b, plain(b), "stride", 2, 3);
     one(b, plain(b), "padding", 1);

@@ -67,6 +67,7 @@ static void quick(kg_cases *b) {
     kg_set_bool(over(b, with_bias(b, add(b, DENSE(9, 33), 20)), KG_INTS(20)), b->task, "elementwise_affine", false);
     over(b, with_bias(b, add(b, kg_tensor_transposed(t, KG_SHAPE(33, 65), 0, 1), 50)), KG_INTS(50));
     over(b, add(b, DENSE(4, 2048), 33), KG_INTS(33));
+    over(b, with_bias(b, add(b, DENSE(3, 5), 2053)), KG_INTS(2053));
     // relu keeps NaN and makes 0 of -inf.
     over(b, with_bias(b, add(b, DENSE(5, 7), 9)), KG_INTS(9))->args[BIAS].fill = (kg_fill){KG_FILL_CONST, NAN, 0};
     over(b, with_bias(b, add(b, DENSE(5, 7), 9)), KG_INTS(9))->args[BIAS].fill = (kg_fill){KG_FILL_CONST, -INFINITY, 0};

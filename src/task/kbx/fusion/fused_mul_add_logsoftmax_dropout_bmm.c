@@ -94,6 +94,7 @@ static void quick(kg_cases *b) {
     // Exponentials that overflow without the largest taken off.
     still(b, plain(b))->args[OTHER].fill = KG_NORMAL(2000, 1);
     still(b, of(b, t, 2, 65, 3, 9))->args[OTHER].fill = KG_LARGE_LOGITS;
+    still(b, of(b, t, 2, 65, 9, 9))->args[OTHER].fill = KG_LARGE_LOGITS;
     // Below any number that stands for -infinity.
     still(b, of(b, t, 2, 65, 3, 9))->args[OTHER].fill = KG_NORMAL(-1e33, 1e31);
     still(b, of(b, t, 1, 5, 8193, 2))->args[OTHER].fill = KG_LARGE_LOGITS;

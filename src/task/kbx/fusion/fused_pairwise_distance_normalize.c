@@ -49,6 +49,7 @@ static void quick(kg_cases *b) {
     alike(b, F32(3, 1025));
     alike(b, F32(3, 4099));
     alike(b, F32(257, 3));
+    alike(b, F32(4099, 2));
     alike(b, F32(0, 4));
     add(b, F32(9, 33), F32(1, 33));
     add(b, F32(1, 33), F32(9, 33));

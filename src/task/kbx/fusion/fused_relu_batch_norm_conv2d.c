@@ -78,6 +78,9 @@ static void normalisations(kg_cases *b) {
     kg_case *c = kg_conv_one(b, kg_conv_image(b, 2, 3, 5, 4, 5, 3), "stride", 2);
     complete(b, c);
     kg_set_bool(c, b->task, "training", true);
+    c = kg_conv_image(b, 3, 2, 22, 23, 2, 2);  // 1,386 values a channel
+    complete(b, c);
+    kg_set_bool(c, b->task, "training", true);
     given(b, t, false)->args[BIAS].fill = (kg_fill){KG_FILL_CONST, NAN, 0};
     given(b, t, true)->args[BIAS].fill = (kg_fill){KG_FILL_CONST, 100, 0};  // a mean that is many deviations
 }

@@ -62,6 +62,8 @@ static void quick(kg_cases *b) {
     along(b, once(b, F32(33, 65), 3), 0);
     along(b, once(b, F32(33, 65), 1), 1);  // nothing is repeated
     along(b, alike(b, F32(33, 9), 9, 2), 1);
+    along(b, once(b, F32(4099, 2), 2), 1);
+    along(b, once(b, F32(2, 3), 1031), 1);
     once(b, F32(5, 7), 2);  // dim None: one line
     once(b, kg_tensor_stepped(KG_F32, KG_SHAPE(17), 3), 2);
     shuffled(b, kg_tensor_transposed(KG_F32, KG_SHAPE(5, 7), 0, 1), 35);

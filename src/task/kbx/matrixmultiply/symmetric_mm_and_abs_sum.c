@@ -63,6 +63,7 @@ static void full(kg_cases *b) {
     add(b, DENSE(2, 3), 1, 1);
     add(b, DENSE(3, 2048), 1, 1);
     add(b, DENSE(200, 3), 1, 0.5);
+    add(b, DENSE(2053, 2), 1, 0.5);
     add(b, DENSE(256, 256), 1, 0.5);
     add(b, kg_tensor_expanded(t, KG_SHAPE(30, 40), 0), 1, 1);
     add(b, DENSE(20, 30), 1, 0.5)->args[A].fill = KG_NORMAL(100, 1);

@@ -64,7 +64,7 @@ static void full(kg_cases *b) {
     add(b, DENSE(2, 2), DENSE(2, 3), 1, 1);
     add(b, DENSE(127, 127), DENSE(127, 129), 0.5, 0.5);
     add(b, DENSE(256, 256), DENSE(256, 256), 0.5, 0.5);
-    add(b, DENSE(1025, 1025), DENSE(1025, 3), 0.5, 0.5);
+    add(b, DENSE(2053, 2053), DENSE(2053, 3), 0.5, 0.5);
     add(b, kg_tensor_expanded(t, KG_SHAPE(30, 30), 0), DENSE(30, 40), 1, 1);
     add(b, DENSE(40, 40), DENSE(40, 20), 1e-3, 1e3);
     add(b, DENSE(40, 40), DENSE(40, 20), 1, 1)->args[B].fill = KG_LOGSCALE(-6, 6);

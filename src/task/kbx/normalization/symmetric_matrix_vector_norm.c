@@ -75,6 +75,7 @@ static void quick(kg_cases *b) {
 
 static void full(kg_cases *b) {
     for (int64_t n = 2; n <= 1024; n *= 4) add(b, KG_F32, n, 1, 0.5);
+    add(b, KG_F32, 2053, 1, 0.5);
     add(b, KG_F32, 64, 1e-3, 1e3);
     norm(b, add(b, KG_F32, 129, 1, 0.5), 1.5);
     norm(b, add(b, KG_F64, 129, 1, 0.5), 4);

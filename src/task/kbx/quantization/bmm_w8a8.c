@@ -53,6 +53,7 @@ static void quick(kg_cases *b) {
     sized(b, 7, 33, 64, 31);
     sized(b, 1, 1, 256, 31);
     sized(b, 4, 31, 256, 1);
+    sized(b, 3, 1367, 9, 2);
     sized(b, 0, 5, 16, 8);
     sized(b, 3, 0, 16, 8);
     sized(b, 2, 8, 2048, 8);

@@ -47,6 +47,7 @@ static void quick(kg_cases *b) {
     sized(b, 129, 64, 65);
     sized(b, 1, 256, 31);
     sized(b, 31, 256, 1);
+    sized(b, 4099, 9, 2);
     sized(b, 0, 16, 8);
     sized(b, 16, 2048, 16);
     // Sums past 2^24, where adding in float32 loses the last integers.
