@@ -130,6 +130,32 @@ static void geometry(kg_cases *b, const kg_conv_family *f) {
     grouped(b, one(b, add(b, f, DENSE(2, 8, 12, 12), DENSE(8, 1, 3, 3)), "padding", 1), 8);  // depthwise
 }
 
+// Options two by two: each of them is often a path of its own, which forgets another.
+static void together(kg_cases *b, const kg_conv_family *f) {
+    const kg_dtype t = KG_F32;
+    if (f->ints) {
+        one(b, one(b, add(b, f, DENSE(2, 4, 13, 14), DENSE(6, 4, 3, 3)), "stride", 2), "padding", 1);
+        one(b, one(b, add(b, f, DENSE(2, 4, 13, 14), DENSE(6, 4, 3, 3)), "dilation", 2), "padding", 1);
+    } else {
+        two(b, two(b, add(b, f, DENSE(2, 4, 13, 14), DENSE(6, 4, 3, 3)), "stride", 2, 3), "padding", 2, 1);
+        two(b, two(b, add(b, f, DENSE(2, 4, 13, 14), DENSE(6, 4, 3, 3)), "dilation", 3, 2), "padding", 2, 1);
+        two(b, two(b, add(b, f, DENSE(2, 4, 13, 14), DENSE(6, 4, 3, 2)), "dilation", 2, 3), "stride", 3, 2);
+    }
+    const kg_tensor last = kg_tensor_transposed(t, KG_SHAPE(2, 6, 13, 14), 1, 3);
+    kg_case *c = grouped(b, bias_to(b, add(b, f, last, DENSE(4, 3, 3, 5))), 2);
+    if (f->ints) one(b, one(b, c, "stride", 2), "padding", 1);
+    else two(b, two(b, c, "stride", 2, 3), "padding", 1, 2);
+    c = grouped(b, add(b, f, DENSE(2, 6, 13, 14), DENSE(4, 3, 3, 2)), 2);
+    if (f->ints) one(b, c, "dilation", 2);
+    else two(b, two(b, c, "dilation", 2, 3), "padding", 0, 1);
+    // Depthwise, two filters a channel.
+    one(b, one(b, grouped(b, bias_to(b, add(b, f, DENSE(2, 4, 9, 10), DENSE(8, 1, 3, 3))), 4), "stride", 2), "padding",
+        1);
+    grouped(b, one(b, bias_to(b, add(b, f, DENSE(2, 4, 9, 10), DENSE(4, 1, 3, 3))), "dilation", 2), 4);
+    if (!f->batched)
+        one(b, one(b, bias_to(b, add(b, f, DENSE(3, 9, 11), DENSE(4, 3, 3, 3))), "padding", 1), "stride", 2);
+}
+
 static void types(kg_cases *b, const kg_conv_family *f) {
     kg_dtype t = KG_F32;
     add(b, f, DENSE(2, 65, 7, 7), DENSE(33, 65, 1, 1));
@@ -186,6 +212,7 @@ void kg_conv_cases(kg_cases *b, const kg_conv_family *f) {
     const size_t first = b->n;
     shapes(b, f);
     geometry(b, f);
+    together(b, f);
     types(b, f);
     if (!f->no_specials) specials(b, f);
     const kg_dtype t = KG_F64;

@@ -44,6 +44,7 @@ static void quick(kg_cases *b) {
     add(b, F32(129, 33), 0)->args[INPUT].fill = ties;
     add(b, F32(17, 129), 1)->args[INPUT].fill = zeros;
     add(b, F32(129, 65), 1)->args[INPUT].fill = KG_SPECIALS(0, 1);  // nearly every row holds a NaN
+    add(b, F32(65, 129), 0)->args[INPUT].fill = KG_SPECIALS(0, 1);
     add(b, F32(300, 3), 1)->args[INPUT].fill = KG_SPECIALS(0, 1);   // infinities decide
     add(b, F32(17, 321), 1)->args[INPUT].fill = KG_SPECIALS(0, 1);  // four NaNs a row
     for (int sign = -1; sign <= 1; sign += 2) {  // nothing but values on one side of 0, or of what a search starts with

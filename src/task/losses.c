@@ -111,8 +111,14 @@ static void shaped(kg_cases *b, kg_fill fill, bool probabilities) {
     add(b, fill, F32(17));       // one sample, no batch
     add(b, fill, F32(3, 5, 7));  // a class for each of 7 places
     reduced(b, weighted(b, add(b, fill, F32(3, 5, 7))), "none");
+    weighted(b, add(b, fill, F32(3, 5, 7)));
+    ignoring(b, weighted(b, add(b, fill, F32(2, 3, 4, 5))), 1);
+    reduced(b, ignoring(b, add(b, fill, F32(3, 5, 7)), 2), "none");
+    reduced(b, weighted(b, add(b, fill, F32(17))), "sum");
+    reduced(b, add(b, fill, kg_tensor_transposed(KG_F32, KG_SHAPE(3, 5, 7), 1, 2)), "none");
     if (!probabilities) return;
     probable(b, add(b, fill, F32(3, 5, 7)));
+    reduced(b, probable(b, weighted(b, add(b, fill, F32(3, 5, 7)))), "none");
     reduced(b, probable(b, add(b, fill, F32(17))), "sum");
 }
 
@@ -127,6 +133,9 @@ static void quick(kg_cases *b, kg_fill fill) {
     weighted(b, add(b, fill, F32(33, 1031)));
     ignoring(b, add(b, fill, F32(65, 4)), 1);
     ignoring(b, reduced(b, weighted(b, add(b, fill, F32(65, 4))), "sum"), 1);
+    ignoring(b, weighted(b, add(b, fill, F32(65, 4))), 1);  // the mean leaves out its weight
+    ignoring(b, add(b, fill, F32(65, 4)), -1)->args[KG_LOSS_TARGET].fill = KG_INTEGERS(-1, 3);
+    reduced(b, add(b, fill, F32(5, 4)), "sum")->args[KG_LOSS_TARGET].fill = KG_INTEGERS(-100, -100);  // by default
     reduced(b, ignoring(b, add(b, fill, F32(65, 4)), 2), "none");
     ignoring(b, add(b, fill, F32(9, 1)), 0);  // all ignored: 0 / 0
     reduced(b, add(b, fill, F32(0, 5)), "sum");
@@ -145,6 +154,7 @@ static void quick(kg_cases *b, kg_fill fill) {
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         add(b, fill, kg_tensor_contiguous(others[i], KG_SHAPE(65, 33)));
         reduced(b, add(b, fill, kg_tensor_contiguous(others[i], KG_SHAPE(65, 33))), "none");
+        reduced(b, weighted(b, add(b, fill, kg_tensor_contiguous(others[i], KG_SHAPE(17, 9)))), "none");
     }
     weighted(b, add(b, fill, kg_tensor_contiguous(KG_F64, KG_SHAPE(65, 33))));
 }
@@ -153,6 +163,9 @@ static void with_probabilities(kg_cases *b, kg_fill fill) {
     probable(b, add(b, fill, F32(33, 10)));
     reduced(b, probable(b, weighted(b, add(b, fill, F32(33, 10)))), "none");
     reduced(b, probable(b, weighted(b, add(b, fill, F32(5, 1031)))), "none");
+    kg_case *c = reduced(b, probable(b, add(b, fill, F32(33, 10))), "none");
+    kg_set_strided(c, b->task, target_name(b), kg_tensor_transposed(KG_F32, KG_SHAPE(33, 10), 0, 1),
+                   c->args[KG_LOSS_TARGET].fill);
     probable(b, weighted(b, add(b, fill, F32(33, 10))));  // the mean counts samples, not weights
 }
 
@@ -160,7 +173,7 @@ static kg_case *smoothed(kg_cases *b, kg_case *c, double smoothing) {
     kg_set_float(c, b->task, "label_smoothing", smoothing);
     return c;
 }
-static void with_smoothing(kg_cases *b, kg_fill fill, bool probabilities) {
+static void with_smoothing(kg_cases *b, kg_fill fill, bool probabilities, bool flat) {
     static const kg_dtype others[] = {KG_F16, KG_BF16, KG_F64};
     smoothed(b, add(b, fill, F32(33, 10)), 0.25);
     smoothed(b, add(b, fill, F32(33, 10)), 1);
@@ -171,6 +184,7 @@ static void with_smoothing(kg_cases *b, kg_fill fill, bool probabilities) {
     smoothed(b, ignoring(b, weighted(b, add(b, fill, F32(65, 4))), 2), 0.5);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         smoothed(b, weighted(b, add(b, fill, kg_tensor_contiguous(others[i], KG_SHAPE(65, 33)))), 0.25);
+    if (!flat) smoothed(b, ignoring(b, weighted(b, add(b, fill, F32(3, 5, 7))), 1), 0.25);
     if (!probabilities) return;
     smoothed(b, probable(b, add(b, fill, F32(33, 10))), 0.25);
     smoothed(b, reduced(b, probable(b, weighted(b, add(b, fill, F32(33, 10)))), "none"), 0.5);
@@ -188,7 +202,7 @@ int kg_class_loss_cases(kg_cases *b, kg_fill fill, unsigned which) {
         quick(b, fill);
         if (!flat) shaped(b, fill, probabilities);
         if (probabilities) with_probabilities(b, fill);
-        if (which & KG_LOSS_SMOOTHED) with_smoothing(b, fill, probabilities);
+        if (which & KG_LOSS_SMOOTHED) with_smoothing(b, fill, probabilities, flat);
         kg_nan_cases(b);
         if (b->level == KG_CASES_FULL) full(b, fill, flat);
         return 0;

@@ -29,6 +29,8 @@ void kg_optimizer_shapes(kg_cases *b, const kg_optimizer_tensor *tensors, kg_cas
     finish(b, kg_optimizer_line(b, tensors, KG_F32, 4099));
     finish(b, kg_optimizer_case(b, tensors, matrix, matrix));
     finish(b, kg_optimizer_case(b, tensors, cube, cube));
+    finish(b, kg_optimizer_case(b, tensors, kg_tensor_transposed(KG_F32, KG_SHAPE(5, 7, 9), 0, 2),
+                                kg_tensor_transposed(KG_F32, KG_SHAPE(5, 7, 9), 0, 1)));
     finish(b, kg_optimizer_case(b, tensors, turned, matrix));
     finish(b, kg_optimizer_case(b, tensors, matrix, stepped));
     // No mixture of finite and other gradients: squares of the largest finite values overflow in float32 and not in
@@ -78,8 +80,9 @@ kg_point kg_gradient(double p, double g, double decay, bool maximize) {
 
 kg_point kg_moving_average(kg_point old, double beta, kg_point x) {
     const double v = beta * old.value + (1 - beta) * x.value;
-    return (kg_point){
-        v, beta * old.local + (1 - beta) * (x.local + 2 * fabs(x.value)) + beta * fabs(x.value) + 2 * fabs(v)};
+    // old + (1 - beta) (x - old) too: the difference is rounded, whatever of it is left, and so is 1 - beta.
+    const double terms = (2 - beta) * (fabs(x.value) + fabs(old.value));
+    return (kg_point){v, beta * old.local + (1 - beta) * x.local + terms + 2 * fabs(v)};
 }
 
 kg_point kg_square(kg_point x) {

@@ -43,6 +43,10 @@ static void quick(kg_cases *b) {
     add(b, DENSE(1, 2, 17, 8), 5);     // another width of v
     kg_set_float(add(b, DENSE(1, 2, 17, 8), 8), b->task, "scale", 1);
     kg_set_float(add(b, DENSE(1, 2, 17, 8), 8), b->task, "scale", -0.3);
+    kg_set_float(add(b, DENSE(1, 2, 17, 8), 8), b->task, "scale", 0);
+    add(b, DENSE(1, 1, 130, 96), 128);  // as wide as the published sizes, past two chunks
+    add(b, DENSE(1, 1, 300, 8), 8);     // past two of 128
+    add(b, DENSE(2, 2, 3, 9, 4), 4);
     add(b, DENSE(1, 1, 9, 128), 128);
     add(b, DENSE(1, 1, 3, 4099), 2);
     add(b, DENSE(1, 1, 3, 2), 4099);

@@ -63,6 +63,13 @@ static void quick(kg_cases *b) {
     kg_conv_grouped(b, kg_conv_add(b, F32(2, 6, 5, 6), F32(6, 2, 3, 3)), 2);
     with_bias(b, kg_conv_grouped(b, kg_conv_one(b, kg_conv_add(b, F32(2, 8, 5, 6), F32(8, 1, 3, 3)), "stride", 2), 8),
               1);  // depthwise
+    // Options two by two.
+    kg_conv_two(b, kg_conv_two(b, kg_conv_add(b, F32(2, 4, 6, 5), F32(4, 6, 3, 3)), "padding", 2, 1), "dilation", 3, 2);
+    doubled(b, kg_conv_grouped(b, kg_conv_add(b, F32(2, 6, 5, 6), F32(6, 2, 3, 3)), 2));
+    kg_case *c = kg_conv_grouped(b, kg_conv_add(b, F32(2, 6, 5, 6), F32(6, 2, 3, 2)), 2);
+    with_bias(b, kg_conv_two(b, kg_conv_two(b, c, "padding", 2, 1), "dilation", 2, 3), 1);
+    kg_conv_grouped(b, kg_conv_one(b, kg_conv_add(b, F32(2, 4, 5, 6), F32(4, 2, 3, 3)), "padding", 1), 4);
+    doubled(b, kg_conv_add(b, F32(3, 7, 9), F32(3, 4, 3, 3)));
     kg_conv_add(b, F32(1, 2, 3, 4), F32(2, 3, 11, 2));
     kg_conv_add(b, F32(1, 2, 3, 4), F32(2, 3, 2, 11));
     kg_conv_add(b, F32(2, 65, 5, 4), F32(65, 33, 1, 1));
@@ -82,7 +89,7 @@ static void quick(kg_cases *b) {
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         doubled(b, kg_conv_add(b, OF(others[i], 2, 16, 5, 6), OF(others[i], 16, 8, 3, 3)));
     // One product an output: no sum overflows, and what is not there is not multiplied by infinity.
-    kg_case *c = kg_conv_one(b, with_bias(b, kg_conv_add(b, F32(2, 1, 9, 17), F32(1, 5, 2, 2)), 1), "stride", 2);
+    c = kg_conv_one(b, with_bias(b, kg_conv_add(b, F32(2, 1, 9, 17), F32(1, 5, 2, 2)), 1), "stride", 2);
     c->args[INPUT].fill = KG_SPECIALS(0, 1);
     c->args[WEIGHT].fill = KG_INTEGERS(-1, 1);
 }

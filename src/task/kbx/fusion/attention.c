@@ -57,6 +57,8 @@ static void quick(kg_cases *b) {
     causal(b, add(b, DENSE(2, 3, 17, 8)));
     causal(b, add(b, DENSE(1, 1, 129, 16)));
     causal(b, add(b, DENSE(33, 16)));
+    causal(b, add(b, DENSE(1, 1, 300, 8)));
+    causal(b, with(b, DENSE(1, 9, 96), DENSE(1, 9, 96), DENSE(1, 9, 200)));
     scaled(b, add(b, DENSE(2, 17, 16)), 1);
     scaled(b, add(b, DENSE(2, 17, 16)), 0.03125);
     scaled(b, add(b, DENSE(2, 17, 16)), 0);

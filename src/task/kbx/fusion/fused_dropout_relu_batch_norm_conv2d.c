@@ -88,12 +88,20 @@ static void quick(kg_cases *b) {
     two(b, one(b, plain(b), "padding", 2), "dilation", 2, 3);
     kg_set_int(with_bias(b, add(b, DENSE(2, 6, 15, 15), DENSE(8, 3, 3, 3))), b->task, "groups", 2);
     kg_set_int(one(b, add(b, DENSE(2, 8, 16, 16), DENSE(8, 1, 3, 3)), "padding", 1), b->task, "groups", 8);
+    // Options two by two.
+    two(b, two(b, plain(b), "stride", 2, 3), "padding", 2, 1);
+    two(b, two(b, plain(b), "dilation", 2, 3), "stride", 3, 2);
+    kg_case *c = with_bias(b, add(b, kg_tensor_transposed(t, KG_SHAPE(2, 6, 15, 16), 1, 3), DENSE(8, 3, 3, 5)));
+    kg_set_int(two(b, two(b, c, "stride", 1, 2), "padding", 1, 2), b->task, "groups", 2);
+    kg_set_int(two(b, add(b, DENSE(2, 6, 15, 16), DENSE(8, 3, 3, 2)), "dilation", 2, 3), b->task, "groups", 2);
+    c = with_bias(b, add(b, DENSE(2, 4, 15, 16), DENSE(8, 1, 3, 3)));
+    kg_set_int(one(b, c, "padding", 1), b->task, "groups", 4);
     add(b, kg_tensor_transposed(t, KG_SHAPE(2, 3, 17, 19), 1, 3), kg_tensor_transposed(t, KG_SHAPE(5, 3, 3, 3), 0, 1));
     for (size_t i = 0; i < sizeof p / sizeof *p; i++) kg_set_float(plain(b), b->task, "p", p[i]);
     kg_set_bool(plain(b), b->task, "training", false);
     kg_set_bool(plain(b), b->task, "inplace", true);
     kg_set_none(plain(b), b->task, "bias");
-    kg_case *c = one(b, plain(b), "padding", 1);  // the same values in both calls; only the edges differ
+    c = one(b, plain(b), "padding", 1);  // the same values in both calls; only the edges differ
     c->args[INPUT].fill = c->args[WEIGHT].fill = c->args[BIAS].fill = (kg_fill){KG_FILL_CONST, -0.5, 0};
     c = add(b, DENSE(2, 3, 17, 19), DENSE(5, 3, 3, 3));  // so small that eps decides
     c->args[INPUT].fill = KG_NORMAL(0, 1e-3);

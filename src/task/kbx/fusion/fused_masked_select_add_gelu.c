@@ -62,6 +62,7 @@ static void quick(kg_cases *b) {
     add(b, F32(1031, 2, 3), BITS(1031, 2, 3), 3000, F32(3000));
     add(b, F32(33, 1), BITS(33, 65), 1000, F32(1000));
     add(b, F32(1, 65), BITS(65), 31, F32(31));
+    add(b, F32(33, 1), BITS(1, 65), 31, F32(33 * 31));
     add(b, F32(1, 33), BITS(65, 33), 1000, F32(1000));
     add(b, F32(65537), BITS(65537), 32000, F32(32000));
     add(b, F32(1000), BITS(1000), 517, F32(517))->args[INPUT].fill = (kg_fill){KG_FILL_CONST, NAN, 0};  // NaN stays

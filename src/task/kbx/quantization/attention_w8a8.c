@@ -93,6 +93,7 @@ static void quick(kg_cases *b) {
     add(b, DENSE(2, 13, 24), DENSE(2, 21, 24), DENSE(2, 21, 11));
     add(b, DENSE(1, 1, 64), DENSE(1, 257, 64), DENSE(1, 257, 64));
     add(b, DENSE(2, 5, 32), DENSE(2, 2500, 32), DENSE(2, 2500, 9));
+    add(b, DENSE(1, 17, 64), DENSE(1, 17, 64), DENSE(1, 17, 200));
     add(b, DENSE(2, 3, 256), DENSE(2, 5, 256), DENSE(2, 5, 8));
     add(b, DENSE(3, 1367, 4), DENSE(3, 5, 4), DENSE(3, 5, 3));
     sized(b, 2, 16, 16)->args[QUERY].fill = (kg_fill){.kind = KG_FILL_ZERO};  // the mean of value

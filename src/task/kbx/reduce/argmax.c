@@ -48,7 +48,9 @@ static void quick(kg_cases *b) {
     add(b, F32(65, 1025), 1)->args[INPUT].fill = ties;
     add(b, F32(129, 33), 0)->args[INPUT].fill = ties;
     flat(b, F32(4099))->args[INPUT].fill = ties;
-    add(b, F32(129, 65), 1)->args[INPUT].fill = KG_SPECIALS(0, 1);       // nearly every row holds a NaN
+    add(b, F32(129, 65), 1)->args[INPUT].fill = KG_SPECIALS(0, 1);  // nearly every row holds a NaN
+    add(b, F32(65, 129), 0)->args[INPUT].fill = KG_SPECIALS(0, 1);
+    flat(b, F32(300))->args[INPUT].fill = KG_SPECIALS(0, 1);
     add(b, F32(300, 3), 1)->args[INPUT].fill = KG_SPECIALS(0, 1);        // infinities decide
     add(b, F32(17, 321), 1)->args[INPUT].fill = KG_SPECIALS(0, 1);       // four NaNs a row
     add(b, F32(64, 33), 1)->args[INPUT].fill = KG_NORMAL(-1000, 1);      // all negative

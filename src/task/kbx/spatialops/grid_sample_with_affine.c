@@ -55,6 +55,13 @@ static void quick(kg_cases *b) {
     kg_grid_set(b, add(b, F32(3, 2, 5, 6), 1, 7), modes[0], paddings[1], true);  // one row: its coordinate is 0
     kg_grid_set(b, add(b, F32(3, 2, 5, 6), 7, 1), modes[0], paddings[1], false);
     kg_grid_set(b, add(b, F32(2, 3, 9, 9), 9, 9), modes[2], paddings[2], false)->args[THETA].fill = KG_UNIFORM(-5, 5);
+    for (int m = 0; m < 3; m++)
+        for (int p = 0; p < 3; p++)
+            kg_grid_set(b, add(b, F32(2, 2, 5, 6), 7, 8), modes[m], paddings[p], m != 1)->args[THETA].fill =
+                KG_UNIFORM(-5, 5);
+    for (int m = 0; m < 2; m++)
+        kg_grid_set(b, add(b, F32(2, 2, 5, 6), 7, 8), modes[m], paddings[2], m == 1)->args[THETA].fill =
+            KG_UNIFORM(-5, 5);
     of(b, kg_tensor_transposed(KG_F32, KG_SHAPE(2, 3, 17, 31), 2, 3), F32(2, 2, 3), 13, 11);
     of(b, F32(2, 3, 17, 31), kg_tensor_transposed(KG_F32, KG_SHAPE(2, 2, 3), 1, 2), 13, 11);
     of(b, F32(2, 3, 17, 31), kg_tensor_expanded(KG_F32, KG_SHAPE(2, 2, 3), 0), 13, 11);
