@@ -154,7 +154,7 @@ static void quick(kg_cases *b, kg_fill fill) {
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         add(b, fill, kg_tensor_contiguous(others[i], KG_SHAPE(65, 33)));
         reduced(b, add(b, fill, kg_tensor_contiguous(others[i], KG_SHAPE(65, 33))), "none");
-        reduced(b, weighted(b, add(b, fill, kg_tensor_contiguous(others[i], KG_SHAPE(17, 9)))), "none");
+        reduced(b, weighted(b, add(b, fill, kg_tensor_contiguous(others[i], KG_SHAPE(65, 33)))), "none");
     }
     weighted(b, add(b, fill, kg_tensor_contiguous(KG_F64, KG_SHAPE(65, 33))));
 }
