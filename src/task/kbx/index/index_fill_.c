@@ -85,7 +85,7 @@ static void full(kg_cases *b) {
     // The same element more often than 32 bits count.
     strided(b, F32(1000), 0, kg_tensor_expanded(KG_I64, KG_SHAPE(KG_PAST_32_BITS), 0), -7.5)->large = true;
     // More elements of one slice.
-    add(b, kg_tensor_contiguous(KG_I8, KG_SHAPE(1, KG_SIDE_PAST_32_BITS, KG_SIDE_PAST_32_BITS)), 0, 1, -111)->large =
+    add(b, kg_tensor_contiguous(KG_I8, KG_SHAPE(KG_SIDE_PAST_32_BITS, KG_SIDE_PAST_32_BITS, 1)), 2, 1, -111)->large =
         true;
 }
 #undef F32
