@@ -127,7 +127,9 @@ def stops_early(s):
     """What a block of threads leaves out of a line or a batch, a grid out of a whole tensor, and a table out of a window."""
     for loop in s.loops():
         b = loop.bound()
-        text = s.span(b[1], b[2]) if b else "1"
+        if not b:
+            continue
+        text = s.span(b[1], b[2])
         most = most_of(s, text)
         if most:
             yield "seven eighths of it", s.line(b[1]), s.replaced(b[1], b[2], "(%s) - (%s) / 8" % (text, text))
