@@ -1,5 +1,6 @@
 // The bounds of Adam: a float32 step passes; each well-known mistake does not.
 #include "bounds.h"
+#include "task/optimizers.h"
 
 enum { N = 2000 };
 typedef struct {
@@ -101,10 +102,24 @@ static void first_step_by_hand(void **state) {
     trial_free(&r);
 }
 
+// old + (1 - beta) (x - old), as lerp has it: with beta 0 the difference's rounding is all that stays of a small x.
+static void averages_may_step_towards_the_new_value(void **state) {
+    (void)state;
+    static const float betas[] = {0, 0.5f, 0.9f, 0.999f};
+    for (int b = 0; b < 4; b++)
+        for (int i = 1; i <= N; i++) {
+            const float old = sinf((float)i), x = 1e-3f * cosf((float)(3 * i)), v = old + (1 - betas[b]) * (x - old);
+            const kg_point p = kg_moving_average(kg_point_exact(old), betas[b], kg_point_exact(x));
+            assert_true(fabs(v - p.value) <= 0x1p-24 * p.local);
+            assert_true(p.local < 8);  // and forgetting one of them shows
+        }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mistakes_show),
         cmocka_unit_test(first_step_by_hand),
+        cmocka_unit_test(averages_may_step_towards_the_new_value),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
