@@ -4,13 +4,14 @@
 // and they round. Linear: |w'| = 1 and one subtraction. Where t is 0 or 1 but for e, a kernel may be on the other side
 // of the integer: the next element's weight there is at most e, so it is a tap of weight 0 with that error. Cubic
 // weights are cubic polynomials by Horner's scheme: on [1, 2], a (x^3 - 5 x^2 + 8 x - 4) cancels steps of up to 6,
-// which round to 16 u at most in all. Their derivative is continuous, so no tap need be added.
+// whose roundings add up to 30 u at 2, where nothing else is left; on [0, 1] to 16 u at most. Their derivative is
+// continuous, so no tap need be added.
 //
 // value = sum over taps of x prod_d w_d. local = sum of |x| (sum_d e_d prod_other |w| + KG_LAMBDA prod |w|): the
 // products and partial sums of at most 64 terms, added dimension by dimension, round 3 + 3 + 3 times on the way.
 #include "oracle/resample.h"
 
-enum { LINEAR_ROUNDINGS = 1, CUBIC_ROUNDINGS = 16 };
+enum { LINEAR_ROUNDINGS = 1, CUBIC_ROUNDINGS = 16, OUTER_ROUNDINGS = 30 };
 
 static void add(kg_taps *t, int64_t at, double weight, double error) {
     t->at[t->n] = at;
@@ -42,7 +43,8 @@ kg_taps kg_taps_cubic(kg_position p) {
     for (int k = -1; k <= 2; k++) {
         double slope;
         const double w = keys(t - k, &slope);
-        add(&r, (int64_t)first + k, w, fabs(slope) * p.error + CUBIC_ROUNDINGS);
+        const int roundings = k < 0 || k > 1 ? OUTER_ROUNDINGS : CUBIC_ROUNDINGS;
+        add(&r, (int64_t)first + k, w, fabs(slope) * p.error + roundings);
     }
     return r;
 }
@@ -108,11 +110,14 @@ kg_weighted kg_taps_weighted(const kg_view *v, int64_t start, int dims, const kg
 kg_point kg_taps_picked(const kg_view *v, int64_t start, int dims, const kg_taps *taps) {
     const int64_t n = combinations(dims, taps);
     double least = INFINITY, most = -INFINITY, first = 0;
+    bool finite = true;
     for (int64_t k = 0; k < n; k++) {
         const double x = combine(v, start, dims, taps, k).x;
         if (k == 0) first = x;
         least = fmin(least, x), most = fmax(most, x);
+        finite = finite && isfinite(x);
     }
+    if (n > 1 && !finite) return (kg_point){first, KG_ANY_ANSWER};  // no bound holds a number and an infinity
     if (n == 1 || !(most > least)) return kg_point_exact(first);
     // A little more than half, for the rounding of the middle; integers allow the distance itself.
     const double half = most / 2 - least / 2, u = kg_dtype_unit(v->desc.dtype);

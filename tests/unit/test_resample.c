@@ -82,10 +82,22 @@ static void values(void **state) {
     assert_true(either.local * 0x1p-24 >= 1 && either.local * 0x1p-24 < 1.001);
 }
 
+// A number or an infinity, by the rounding of a position: neither is held against a kernel.
+static void either_special(void **state) {
+    (void)state;
+    const float x[] = {1, -INFINITY, 3, NAN};
+    const kg_view v = {kg_tensor_contiguous(KG_F32, KG_SHAPE(4)), x};
+    const kg_taps infinite = kg_taps_floor(1, 0.1), sure = kg_taps_floor(1, 0), nan = kg_taps_floor(3, 0.1);
+    assert_true(kg_taps_picked(&v, 0, 1, &infinite).local == KG_ANY_ANSWER);
+    assert_true(kg_taps_picked(&v, 0, 1, &nan).local == KG_ANY_ANSWER);
+    assert_true(kg_taps_picked(&v, 0, 1, &sure).value == -INFINITY);
+    assert_true(kg_taps_picked(&v, 0, 1, &sure).local == 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(linear_weights), cmocka_unit_test(cubic_weights), cmocka_unit_test(ends),
-        cmocka_unit_test(roundings),      cmocka_unit_test(values),
+        cmocka_unit_test(roundings),      cmocka_unit_test(values),        cmocka_unit_test(either_special),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -90,7 +90,8 @@ static int oracle(const kg_call *call, kg_ref *ref) {
     o = kg_view_expand(&o, &v.out);
     for (size_t k = 0; k < ref->n; k++) {
         const kg_term x = kg_term_stored(&r, (kg_term){ref->value[k], ref->local[k], ref->acc[k]});
-        const kg_term y = kg_term_mul(&r, kg_term_exact(alpha), kg_term_exact(kg_at(&o, ref->index[k])));
+        const kg_term y =
+            kg_term_stored(&r, kg_term_mul(&r, kg_term_exact(alpha), kg_term_exact(kg_at(&o, ref->index[k]))));
         kg_term_put(ref, k, kg_term_add(&r, x, y));
     }
     return 0;

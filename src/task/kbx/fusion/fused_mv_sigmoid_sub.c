@@ -4,7 +4,7 @@
 // may outgrow. One dtype for all.
 //
 // Bounds. The product as src/oracle/product.c has it; sigmoid bends its error (kg_term_map), alpha * other and the
-// difference round once each.
+// difference round once each; in half precision alpha and the product may be stored.
 #include <stdlib.h>
 
 #include "oracle/stages.h"
@@ -123,10 +123,11 @@ static int oracle(const kg_call *call, kg_ref *ref) {
     kg_ref product = *ref;
     product.index = row;
     kg_matmul_ref(&a, &x, &rows, &product);
-    const kg_term alpha = kg_term_number(&r, call->c->args[ALPHA].f);
+    const kg_term alpha = kg_term_stored(&r, kg_term_number(&r, call->c->args[ALPHA].f));
     for (size_t k = 0; k < ref->n; k++) {
         const kg_term z = {ref->value[k], ref->local[k], ref->acc[k]};
-        const kg_term scaled = kg_term_mul(&r, alpha, kg_term_input(&r, kg_at(&minus, ref->index[k])));
+        const kg_term scaled =
+            kg_term_stored(&r, kg_term_mul(&r, alpha, kg_term_input(&r, kg_at(&minus, ref->index[k]))));
         kg_term_put(ref, k, kg_term_sub(&r, kg_term_stored(&r, kg_term_map(&r, z, sigmoid_at, NULL)), scaled));
     }
     free(row);

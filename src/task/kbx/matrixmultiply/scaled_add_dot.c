@@ -5,9 +5,9 @@
 // y += alpha * x in place, for lines y and x of one length and dtype; the result is the dot product of the new y with
 // itself, 0-dimensional, in y's dtype. Both are checked.
 //
-// Bounds. y: alpha, x, their product and the sum are each rounded once; an unfused half-precision kernel stores the
-// product. The dot product's terms move by 2 |y_k| times that (which alpha's rounding does to all of them at once, so
-// that they are added up whole) and by their own rounding, and their sum errs as src/oracle/sum.c has it.
+// Bounds. y: alpha, x, their product and the sum are each rounded once; an unfused half-precision kernel stores alpha
+// and the product. The dot product's terms move by 2 |y_k| times that (which alpha's rounding does to all of them at
+// once, so that they are added up whole) and by their own rounding, and their sum errs as src/oracle/sum.c has it.
 #include "oracle/product.h"
 #include "oracle/stages.h"
 #include "task/families.h"
@@ -122,7 +122,7 @@ static kg_term squared_norm(const kg_rung *r, kg_term alpha, const kg_view *x, c
 static int oracle(const kg_call *call, kg_ref *ref) {
     const kg_view y = kg_call_view(call, "y"), x = kg_call_view(call, "x");
     const kg_rung r = kg_rung_of(call->task, y.desc.dtype);
-    const kg_term alpha = kg_term_number(&r, call->c->args[ALPHA].f);
+    const kg_term alpha = kg_term_stored(&r, kg_term_number(&r, call->c->args[ALPHA].f));
     for (size_t k = 0; k < ref->n; k++)
         kg_term_put(ref, k,
                     ref->out == 0 ? squared_norm(&r, alpha, &x, &y)

@@ -125,7 +125,8 @@ static kg_grid_point turned(const kg_view *theta, int64_t start, double u, doubl
     const double a = kg_at_offset(theta, start), b = kg_at_offset(theta, start + step);
     const double shift = kg_at_offset(theta, start + 2 * step), sum = a * u + b * v + shift;
     const double stored = 4 * (fabs(a) + fabs(b)) + fabs(sum);
-    return (kg_grid_point){sum, 6 * (fabs(a * u) + fabs(b * v) + fabs(shift)),
+    // u and v are near 0 by cancellation: what they are off by does not shrink with them.
+    return (kg_grid_point){sum, 6 * (fabs(a * u) + fabs(b * v) + fabs(shift)) + 4 * (fabs(a) + fabs(b)),
                            kg_is_half(theta->desc.dtype) ? kg_dtype_unit(theta->desc.dtype) * stored : 0};
 }
 
