@@ -4,6 +4,7 @@
  * rounds back. (float32 inputs are summed in float32, one after the other, and pass.)
  */
 #include <kgate/kernel.h>
+#include <math.h>
 
 static bool reduced(const DLTensor *t, const kg_ints *dim, int d) {
     if (!dim || dim->n == 0) return true;
@@ -14,6 +15,7 @@ static bool reduced(const DLTensor *t, const kg_ints *dim, int d) {
 
 int sum(const DLTensor *input, const kg_ints *dim, bool keepdim, const char *dtype, DLTensor *out) {
     (void)keepdim, (void)dtype;
+    bool whole = out->dtype.code == kDLInt; /* then each element is made one */
     int64_t terms = 1;
     for (int d = 0; d < input->ndim; d++)
         if (reduced(input, dim, d)) terms *= input->shape[d];
@@ -26,7 +28,8 @@ int sum(const DLTensor *input, const kg_ints *dim, bool keepdim, const char *dty
                 at += *index % input->shape[d] * kg_stride(input, d);
                 *index /= input->shape[d];
             }
-            kg_put(out, e, total + kg_get_at(input, at));
+            double x = kg_get_at(input, at);
+            kg_put(out, e, total + (whole ? trunc(x) : x));
             total = kg_get(out, e);
         }
         if (terms == 0) kg_put(out, e, 0);

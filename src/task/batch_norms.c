@@ -40,6 +40,11 @@ static void quick(kg_cases *b) {
     kg_set_float(add(b, F32(4, 5, 3, 7), true, true), b->task, "momentum", 0.75);
     kg_set_float(add(b, F32(4, 5, 3, 7), true, true), b->task, "eps", 0.5);
     kg_set_float(add(b, F32(4, 5, 3, 7), false, true), b->task, "eps", 0.5);
+    for (int training = 0; training < 2; training++) {
+        kg_set_float(add(b, F32(2, 3, 4, 5, 6), training, true), b->task, "eps", 0.5);
+        kg_set_float(add(b, F32(5, 3, 17), training, true), b->task, "eps", 0.5);
+        kg_set_float(add(b, F32(33, 7), training, true), b->task, "eps", 0.5);
+    }
     kg_set_none(add(b, F32(4, 5, 3, 7), true, true), b->task, "bias");
     kg_set_none(add(b, F32(4, 5, 3, 7), true, true), b->task, "weight");
     add(b, F32(6, 3, 31, 33), true, true);  // more a channel than a block of threads takes at once
@@ -85,6 +90,7 @@ int kg_batch_norm_infer(const kg_task *t, kg_case *c) {
     if (in->ndim < 2 || !kg_dtype_is_float(in->dtype)) return -1;
     const int64_t per_channel = in->shape[1] ? kg_numel(in) / in->shape[1] : 0;
     if (c->args[TRAINING].i ? per_channel < 2 : c->args[MEAN].none || c->args[VAR].none) return -1;
+    if (c->args[MEAN].none != c->args[VAR].none) return -1;  // as PyTorch refuses it
     c->n_outs = 1;
     c->outs[0] = kg_tensor_contiguous(in->dtype, in->ndim, in->shape);
     return 0;

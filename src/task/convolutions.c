@@ -237,6 +237,10 @@ static bool is_same(const kg_arg *padding) {
     return padding->kind == KG_P_INTS && padding->s && !strcmp(padding->s, "same");
 }
 
+bool kg_is_bias(const kg_arg *a, int64_t filters) {
+    return !kg_arg_is_tensor(a) || (a->tensor.ndim == 1 && a->tensor.shape[0] == filters);
+}
+
 int kg_conv_shape(const kg_task *t, const kg_case *c, kg_tensor *out) {
     const kg_conv_args a = kg_conv_args_of(t);
     const kg_tensor *x = &c->args[a.input].tensor, *w = &c->args[a.weight].tensor;
@@ -244,6 +248,7 @@ int kg_conv_shape(const kg_task *t, const kg_case *c, kg_tensor *out) {
     if ((x->ndim != 3 && x->ndim != 4) || w->ndim != 4 || x->dtype != w->dtype || groups < 1) return -1;
     const int channel = x->ndim - 3;
     if (x->shape[channel] != w->shape[1] * groups || w->shape[0] % groups) return -1;
+    if (!kg_is_bias(&c->args[a.bias], w->shape[0])) return -1;
     int64_t shape[4] = {x->shape[0]};
     shape[channel] = w->shape[0];
     for (int k = 0; k < 2; k++) {

@@ -67,6 +67,8 @@ void kg_conv_cases(kg_cases *b, const kg_conv_family *f);
 int kg_conv_resolve(const kg_task *t, kg_case *c, kg_tensor *out);
 // The same for a case that is resolved.
 int kg_conv_shape(const kg_task *t, const kg_case *c, kg_tensor *out);
+// None, or one number for each filter.
+bool kg_is_bias(const kg_arg *a, int64_t filters);
 int kg_conv_infer(const kg_task *t, kg_case *c);  // the output is the convolution's
 
 // ---- oracle and work --------------------------------------------------------------------------------

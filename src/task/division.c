@@ -10,6 +10,13 @@ kg_rounding kg_rounding_of(const kg_arg *mode) {
     return strcmp(mode->s, "trunc") == 0 ? KG_DIV_TRUNC : KG_DIV_FLOOR;
 }
 
+bool kg_may_divide(const kg_arg *divisor, kg_dtype t, kg_rounding rounding) {
+    const kg_fill *f = &divisor->fill;
+    if (rounding == KG_DIV_TRUE || kg_dtype_is_float(t)) return true;
+    if (divisor->scalar) return divisor->f != 0;
+    return f->kind == KG_FILL_INT && (f->a > 0 || f->b < 0);
+}
+
 kg_dtype kg_quotient_dtype(kg_dtype t, kg_rounding rounding) { return rounding == KG_DIV_TRUE ? kg_float_of(t) : t; }
 
 // A denormal may be taken for zero (flush to zero), b's making an infinity.

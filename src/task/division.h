@@ -9,6 +9,8 @@ typedef enum { KG_DIV_TRUE, KG_DIV_TRUNC, KG_DIV_FLOOR } kg_rounding;
 kg_rounding kg_rounding_of(const kg_arg *mode);  // a KG_P_STR argument: None, "trunc" or "floor"
 // Dtype of the quotient of operands promoted to t.
 kg_dtype kg_quotient_dtype(kg_dtype t, kg_rounding rounding);
+// Rounded quotients of dtype t have no integer 0 below them, of which nothing can be said.
+bool kg_may_divide(const kg_arg *divisor, kg_dtype t, kg_rounding rounding);
 
 typedef struct {
     kg_rounding rounding;

@@ -1,6 +1,7 @@
 // Integer cases leave alpha out: PyTorch wants an integer there, and C has double.
 #include "task/scaled.h"
 
+#include <math.h>
 #include <string.h>
 
 #define INPUT_OTHER \
@@ -27,6 +28,13 @@ static kg_case *pair(kg_cases *b, kg_dtype t, kg_dtype other, double alpha) {
     kg_set_tensor(c, b->task, "other", other, KG_SHAPE(65), KG_NORMAL(0.5, 1));
     kg_set_float(c, b->task, "alpha", alpha);
     return c;
+}
+
+bool kg_may_scale(double alpha, kg_dtype t) { return kg_dtype_is_float(t) || alpha == rint(alpha); }
+
+int kg_scaled_infer(const kg_task *t, kg_case *c) {
+    if (kg_infer_broadcast(t, c)) return -1;
+    return kg_may_scale(kg_case_arg(c, t, "alpha")->f, c->outs[0].dtype) ? 0 : -1;
 }
 
 int kg_scaled_cases(kg_cases *b) {

@@ -9,6 +9,9 @@ extern const kg_param kg_params_scaled[];       // (input, other, *, alpha=1, ou
 extern const kg_param kg_params_scaled_gelu[];  // (input, other, alpha=1, approximate='none', out=None)
 
 int kg_scaled_cases(kg_cases *b);
+bool kg_may_scale(double alpha, kg_dtype t);  // integers take an alpha that is one
+// kg_infer_broadcast, where kg_may_scale.
+int kg_scaled_infer(const kg_task *t, kg_case *c);
 int kg_scaled_gelu_cases(kg_cases *b);
 int kg_scaled_gelu_infer(const kg_task *t, kg_case *c);
 // sign: 1 or -1, the factor of alpha. Condition |input| + |alpha other|.

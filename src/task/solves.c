@@ -43,7 +43,7 @@ int kg_systems_infer(kg_case *c, const kg_systems *s) {
     const kg_tensor *a = &c->args[s->a].tensor, *b = s->b < 0 ? a : &c->args[s->b].tensor;
     const bool vector = s->b >= 0 && is_vector(a, b, s->vectors);
     if (a->ndim < 2 || a->shape[a->ndim - 1] != a->shape[a->ndim - 2] || b->dtype != a->dtype) return -1;
-    if (b->ndim < (vector ? 1 : 2) || (vector && s->right)) return -1;
+    if (b->ndim < (vector ? 1 : 2) || (s->right && is_vector(a, b, true))) return -1;
     kg_tensor out;
     if (batch_shape(a, 2, b, vector ? 1 : 2, &out)) return -1;
     if (b->shape[b->ndim - (s->right || vector ? 1 : 2)] != a->shape[a->ndim - 1]) return -1;

@@ -3,6 +3,7 @@
  * A double holds the integers' sums too, up to 2^53.
  */
 #include <kgate/kernel.h>
+#include <math.h>
 
 static bool reduced(const DLTensor *t, const kg_ints *dim, int d) {
     if (!dim || dim->n == 0) return true;
@@ -23,13 +24,17 @@ static int64_t locate(const DLTensor *t, const kg_ints *dim, int64_t index, int6
 }
 
 int sum(const DLTensor *input, const kg_ints *dim, bool keepdim, const char *dtype, DLTensor *out) {
-    (void)keepdim, (void)dtype; /* out has that shape and dtype already */
+    (void)keepdim, (void)dtype;             /* out has that shape and dtype already */
+    bool whole = out->dtype.code == kDLInt; /* then each element is made one */
     int64_t terms = 1;
     for (int d = 0; d < input->ndim; d++)
         if (reduced(input, dim, d)) terms *= input->shape[d];
     for (int64_t i = 0; i < kg_elements(out); i++) {
         double total = 0;
-        for (int64_t k = 0; k < terms; k++) total += kg_get_at(input, locate(input, dim, i, k));
+        for (int64_t k = 0; k < terms; k++) {
+            double x = kg_get_at(input, locate(input, dim, i, k));
+            total += whole ? trunc(x) : x;
+        }
         kg_put(out, i, total);
     }
     return 0;

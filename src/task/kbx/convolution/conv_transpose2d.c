@@ -131,6 +131,7 @@ static int infer(const kg_task *t, kg_case *c) {
     if ((x->ndim != 3 && x->ndim != 4) || w->ndim != 4 || x->dtype != w->dtype || groups < 1) return -1;
     const int channel = x->ndim - 3;
     if (x->shape[channel] != w->shape[0] || w->shape[0] % groups) return -1;
+    if (!kg_is_bias(&c->args[BIAS], w->shape[1] * groups)) return -1;
     int64_t shape[4] = {x->shape[0]};
     shape[channel] = w->shape[1] * groups;
     for (int k = 0; k < 2; k++) {

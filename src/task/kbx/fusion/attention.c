@@ -133,6 +133,9 @@ static int infer(const kg_task *t, kg_case *c) {
         if (k->shape[d] != q->shape[d] || v->shape[d] != q->shape[d]) return -1;
     if (k->shape[n - 1] != q->shape[n - 1] || v->shape[n - 2] != k->shape[n - 2] || k->shape[n - 2] == 0) return -1;
     if (c->args[CAUSAL].i && q->shape[n - 2] != k->shape[n - 2]) return -1;
+    // Masked before it is scaled, as in PyTorch, or after: 0 times -infinity is NaN, or not.
+    const kg_arg *scale = &c->args[SCALE];
+    if (c->args[CAUSAL].i && !scale->none && !scale->absent && scale->f == 0) return -1;
     c->n_outs = 1;
     c->outs[0] = *q;
     c->outs[0].shape[n - 1] = v->shape[n - 1];

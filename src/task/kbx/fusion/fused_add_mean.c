@@ -5,6 +5,7 @@
 // have no mean: they ask for a floating dtype (or give a Number, which makes float32 of them).
 #include "task/activations.h"
 #include "task/folds.h"
+#include "task/scaled.h"
 
 static const kg_param params[] = {
     {.name = "input", .kind = KG_P_TENSOR},
@@ -57,6 +58,11 @@ static int cases(kg_cases *b) {
     with(b, KG_F32, OF(KG_F32, 9, 1), 2, 0);
     with(b, KG_F32, OF(KG_F32, 5, 9, 65), 0.5, 0);  // input is broadcast
     with(b, KG_F32, OF(KG_F32, 5, 9, 65), 0.5, -1);
+    for (int all = 0; all < 2; all++) {  // dim None and ()
+        kg_case *c = with(b, KG_F32, OF(KG_F32, 5, 9, 65), 0.5, 0);
+        if (all) kg_set_ints(c, b->task, "dim", 0, NULL);
+        else kg_set_none(c, b->task, "dim");
+    }
     with(b, KG_F32, OF(KG_F32, 9, 65), 0, 1);
     with(b, KG_F32, kg_tensor_transposed(KG_F32, KG_SHAPE(9, 65), 0, 1), 1.5, 1);
     with(b, KG_F32, OF(KG_F16, 65), 0.5, 1);
@@ -82,7 +88,7 @@ static int terms_of(const kg_case *c, kg_tensor *terms) {
 
 static int infer(const kg_task *t, kg_case *c) {
     kg_tensor terms;
-    if (terms_of(c, &terms)) return -1;
+    if (terms_of(c, &terms) || !kg_may_scale(c->args[ALPHA].f, terms.dtype)) return -1;
     return kg_fold_infer(t, c, &terms, c->args[DTYPE].none ? terms.dtype : (kg_dtype)kg_dtype_parse(c->args[DTYPE].s));
 }
 

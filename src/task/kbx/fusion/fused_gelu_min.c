@@ -56,7 +56,7 @@ static int infer(const kg_task *t, kg_case *c) {
     const kg_tensor *in = &c->args[INPUT].tensor;
     if (kg_fold_infer(t, c, in, in->dtype)) return -1;
     if (kg_numel(in) == 0 && kg_numel(&c->outs[0]) > 0) return -1;  // PyTorch refuses too
-    if (c->args[DIM].none) return 0;
+    if (c->args[DIM].none) return c->args[KEEPDIM].i ? -1 : 0;      // torch.min has no keepdim there
     c->outs[1] = c->outs[0];
     c->outs[1].dtype = KG_I64;
     c->n_outs = 2;

@@ -137,11 +137,14 @@ static int infer(const kg_task *t, kg_case *c) {
     const kg_arg *divisor = &c->args[DIVISOR];
     kg_arg stack = {.kind = KG_P_TENSOR};
     kg_tensor view;
+    if (c->args[1].none && !c->args[2].none) return -1;  // a list has no gap
     if (stacked(c, &stack.tensor) || kg_expand(&divisor->tensor, &stack.tensor, &view)) return -1;
     const kg_arg *const both[] = {&stack, divisor};
+    const kg_rounding rounding = kg_rounding_of(&c->args[MODE]);
+    if (!kg_may_divide(divisor, kg_promote_args(both, 2), rounding)) return -1;
     c->n_outs = 1;
     c->outs[0] = stack.tensor;
-    c->outs[0].dtype = kg_quotient_dtype(kg_promote_args(both, 2), kg_rounding_of(&c->args[MODE]));
+    c->outs[0].dtype = kg_quotient_dtype(kg_promote_args(both, 2), rounding);
     return 0;
 }
 

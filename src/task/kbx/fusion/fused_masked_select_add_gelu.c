@@ -74,6 +74,9 @@ static void quick(kg_cases *b) {
     with(b, number(b, add(b, F32(1000), BITS(1000), 517, scalar), 0.375), 3, "none");
     with(b, add(b, F32(1000), BITS(1000), 517, F32(517)), 1, "tanh");
     with(b, number(b, add(b, F32(1000), BITS(1000), 517, scalar), 0.25), -2, "tanh");
+    with(b, add(b, F32(33, 65), BITS(65), 31, F32(33 * 31)), -1.75, "tanh");
+    with(b, add(b, F32(65), BITS(33, 65), 1000, F32(1000)), 2, "tanh");
+    with(b, add(b, F32(9, 33, 5), kg_tensor_transposed(KG_BOOL, KG_SHAPE(33, 5), 0, 1), 70, F32(9 * 70)), 0.5, "tanh");
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         number(b, add(b, OF(others[i], 29, 31), BITS(29, 31), 450, scalar), 0.5);
         with(b, add(b, OF(others[i], 29, 31), BITS(29, 31), 450, OF(others[i], 450)), 0.75, i % 2 ? "none" : "tanh");
@@ -172,7 +175,7 @@ const kg_task kg_task_kbx_fused_masked_select_add_gelu = {
     .torch_baseline =
         "lambda input, mask, other, *, alpha=1, approximate='none', out=None: "
         "(lambda y: y if out is None else out.copy_(y))"
-        "(F.gelu(torch.masked_select(input, mask) + alpha * other, approximate=approximate))",
+        "(F.gelu(torch.add(torch.masked_select(input, mask), other, alpha=alpha), approximate=approximate))",
     .c_items = "1",
     .c_body =
         KG_MASKED_WALK("(void)i;\n"

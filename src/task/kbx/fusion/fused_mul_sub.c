@@ -7,6 +7,7 @@
 #include "oracle/oracle.h"
 #include "task/families.h"
 #include "task/pointwise.h"
+#include "task/scaled.h"
 
 static const kg_param params[] = {
     {.name = "input", .kind = KG_P_TENSOR},
@@ -88,7 +89,7 @@ const kg_task kg_task_kbx_fused_mul_sub = {
     .outputs = outputs,
     .lowest = KG_PREC_FP32,
     .cases = cases,
-    .infer = kg_infer_broadcast,
+    .infer = kg_scaled_infer,
     .oracle = oracle,
     .work = work,
     .torch_baseline =

@@ -105,7 +105,8 @@ static int cases(kg_cases *b) {
 static int infer(const kg_task *t, kg_case *c) {
     if (kg_conv_infer(t, c) || c->outs[0].ndim != 4) return -1;
     const kg_tensor *out = &c->outs[0];
-    const bool stats = kg_case_arg(c, t, "running_mean")->tensor.ndim && kg_case_arg(c, t, "running_var")->tensor.ndim;
+    const bool stats = kg_arg_is_tensor(kg_case_arg(c, t, "running_mean"));
+    if (stats != kg_arg_is_tensor(kg_case_arg(c, t, "running_var"))) return -1;  // as PyTorch refuses it
     if (c->args[TRAINING].i) return out->shape[0] * out->shape[2] * out->shape[3] < 2 ? -1 : 0;
     return stats ? 0 : -1;
 }

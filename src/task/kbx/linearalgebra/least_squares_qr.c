@@ -6,6 +6,8 @@
 // or, where it has one dimension less than A, (*, m). mode is torch.linalg.qr's and changes no value; with 'complete' R
 // is not square where m > n, and R^-1 is not defined as written: that mode has square cases only. 'r' has no Q and is
 // no case. Cases and bound: src/task/least_squares.h.
+#include <string.h>
+
 #include "task/families.h"
 #include "task/least_squares.h"
 #include "task/solves.h"
@@ -29,6 +31,15 @@ static kg_case *square(kg_cases *b, kg_dtype t, int64_t n, const char *mode) {
     kg_case *c = kg_least_squares_add(b, OF(t, n, n), OF(t, n, 3));
     if (mode) kg_set_str(c, b->task, "mode", mode);
     return c;
+}
+
+// With 'complete' the triangle of R has a solution where R is square alone.
+static int infer(const kg_task *t, kg_case *c) {
+    const kg_tensor *a = &c->args[0].tensor;
+    const kg_arg *mode = kg_case_arg(c, t, "mode");
+    if (kg_least_squares_infer(t, c)) return -1;
+    const bool complete = !mode->absent && !mode->none && strcmp(mode->s, "complete") == 0;
+    return complete && a->shape[a->ndim - 1] != a->shape[a->ndim - 2] ? -1 : 0;
 }
 
 static int cases(kg_cases *b) {
@@ -64,7 +75,7 @@ const kg_task kg_task_kbx_least_squares_qr = {
     .summary = "The least squares solutions x of A x = b, for matrices or vectors b, by QR factorisation.",
     .params = params,
     .cases = cases,
-    .infer = kg_least_squares_infer,
+    .infer = infer,
     .torch_baseline =
         "lambda A, b, *, mode='reduced', out=None: (lambda y: y if out is None else out.copy_(y))("
         "(lambda q, r, v: (lambda x: x.squeeze(-1) if v else x)(torch.linalg.solve_triangular("

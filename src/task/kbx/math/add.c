@@ -2,6 +2,7 @@
 //
 // Condition |input| + |alpha other|. Integer cases leave alpha out: PyTorch wants an integer there, and C has double.
 #include "oracle/oracle.h"
+#include "task/scaled.h"
 #include "task/shared.h"
 
 const kg_param kg_add_params[] = {
@@ -51,7 +52,7 @@ void kg_add_work(const kg_task *t, const kg_case *c, kg_work *w) {
     kg_work_map(t, c, w, kg_case_arg(c, t, "alpha")->f == 1 ? 1 : 2, 0);
 }
 
-int kg_add_infer(const kg_task *t, kg_case *c) { return kg_infer_broadcast(t, c); }
+int kg_add_infer(const kg_task *t, kg_case *c) { return kg_scaled_infer(t, c); }
 
 const char kg_add_body[] =
     "kg_put(out, i, kg_get_broadcast(input, out, i) + alpha * kg_get_broadcast(other, out, i));\n";

@@ -54,8 +54,9 @@ static int cases(kg_cases *b) {
 }
 
 static int infer(const kg_task *t, kg_case *c) {
-    if (kg_infer_broadcast(t, c)) return -1;
-    c->outs[0].dtype = kg_quotient_dtype(c->outs[0].dtype, kg_rounding_of(&c->args[MODE]));
+    const kg_rounding rounding = kg_rounding_of(&c->args[MODE]);
+    if (kg_infer_broadcast(t, c) || !kg_may_divide(&c->args[OTHER], c->outs[0].dtype, rounding)) return -1;
+    c->outs[0].dtype = kg_quotient_dtype(c->outs[0].dtype, rounding);
     return 0;
 }
 

@@ -91,6 +91,9 @@ static int cases(kg_cases *b) {
     return 0;
 }
 
+// PyTorch rounds other ends before it begins where the result has integers.
+static bool is_whole(const kg_arg *a) { return !a->scalar || a->f == rint(a->f); }
+
 static int infer(const kg_task *t, kg_case *c) {
     (void)t;
     const int64_t steps = c->args[STEPS].i;
@@ -98,6 +101,7 @@ static int infer(const kg_task *t, kg_case *c) {
     if (steps < 0 || c->args[START].tensor.ndim || c->args[END].tensor.ndim) return -1;
     c->n_outs = 1;
     c->outs[0] = kg_tensor_contiguous(dtype->s ? (kg_dtype)kg_dtype_parse(dtype->s) : KG_F32, 1, &steps);
+    if (!kg_dtype_is_float(c->outs[0].dtype) && !(is_whole(&c->args[START]) && is_whole(&c->args[END]))) return -1;
     return c->outs[0].dtype == KG_BOOL ? -1 : 0;
 }
 

@@ -102,6 +102,10 @@ static void quick(kg_cases *b) {
     sized(b, F32(1, 2, 5, 7, 4), "trilinear", KG_INTS(9, 3, 8));
     aligned(b, sized(b, F32(1, 2, 5, 7, 4), "trilinear", KG_INTS(9, 3, 8)));
     scaled(b, F32(1, 2, 5, 7, 4), "trilinear", 1.5, 0.5, 2.3);
+    for (size_t i = 0; i < 2; i++) {  // one over the factor is not the sizes' ratio
+        scaled(b, F32(2, 3, 131), two[i], 0.37, 0, 0);
+        scaled(b, F32(1, 2, 5, 7, 9), two[i], 1.7, 0.6, 2.3);
+    }
     sized(b, F32(1, 2, 5, 7, 4), "area", KG_INTS(3, 4, 2));
     sized(b, F32(2, 3, 9, 11), "bilinear", KG_INTS(9, 11));  // the identity
     sized(b, F32(1, 1, 1, 1), "bilinear", KG_INTS(1, 1));
@@ -162,7 +166,11 @@ static int infer(const kg_task *t, kg_case *c) {
     const int dims = in->ndim - 2, mode = mode_of(c);
     int64_t shape[KG_MAX_NDIM];
     if (mode < 0 || dims < modes[mode].least || dims > modes[mode].most || size->none == scale->none) return -1;
-    if (!size->none && size->n != dims && size->n != 1) return -1;
+    const kg_arg *lengths = size->none ? scale : size;
+    if (lengths->n != dims && !(lengths->scalar && lengths->n == 1)) return -1;
+    const method m = modes[mode].m;
+    if (!c->args[ALIGN].none && !c->args[ALIGN].absent && m != LINEAR && m != CUBIC)
+        return -1;  // as PyTorch refuses it
     for (int d = 0; d < in->ndim; d++) {
         shape[d] = in->shape[d];
         if (d < 2) continue;
