@@ -110,6 +110,17 @@ kg_case *kg_bmm_norm_pair(kg_cases *b, kg_tensor input1, kg_tensor input2) {
     return c;
 }
 
+void kg_bmm_norm_shapes(kg_cases *b, kg_bmm_add add) {
+    static const int64_t shape[] = {3, 9, 7};
+    for (int k = 0; k < 6; k++) {
+        const int n = k / 2 + 1;
+        kg_case *c = of(b, add, k % 2 ? KG_F16 : KG_F32, 3, 9, 5, 7);
+        kg_set_ints(c, b->task, "normalized_shape", n, shape + 3 - n);
+        kg_set_float(c, b->task, "eps", 0.5);
+        kg_set_bool(c, b->task, "training", false);
+    }
+}
+
 int kg_bmm_norm_infer(const kg_task *t, kg_case *c) {
     const kg_arg *over = kg_case_arg(c, t, "normalized_shape");
     if (kg_bmm_infer(t, c) || over->n > 3) return -1;

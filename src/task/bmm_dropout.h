@@ -29,6 +29,8 @@ int kg_bmm_norm_oracle(const kg_call *call, kg_ref *ref);
 double kg_bmm_norm_reach(const kg_task *t, const kg_case *c);
 // Sets normalized_shape to the last dimension, as one number.
 kg_case *kg_bmm_norm_pair(kg_cases *b, kg_tensor input1, kg_tensor input2);
+// Normalised over one dimension, two and all three, in float32 and float16, with an eps that shows.
+void kg_bmm_norm_shapes(kg_cases *b, kg_bmm_add add);
 
 #define KG_APPROXIMATE_PARAM \
     { .name = "approximate", .kind = KG_P_STR, .optional = true, .keyword = true, .has_default = true, .text = "none" }

@@ -41,6 +41,8 @@ static void quick(kg_cases *b, const kg_fold_family *f) {
     kg_over(b, f->add(b, kg_tensor_stepped(KG_F32, KG_SHAPE(9, 257), 3)), KG_INTS(-1));
     kg_over(b, f->add(b, F32(3, 4099)), KG_INTS(1));
     kg_over(b, f->add(b, F32(4099, 3)), KG_INTS(1));
+    kg_over(b, f->add(b, F32(1031, 5)), KG_INTS(0));
+    f->add(b, kg_tensor_contiguous(KG_F64, KG_SHAPE(17, 257)));
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         kg_over(b, f->add(b, kg_tensor_contiguous(others[i], KG_SHAPE(17, 257))), KG_INTS(1));
     if (f->out)

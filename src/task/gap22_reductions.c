@@ -33,6 +33,7 @@ static void quick(kg_cases *b, const kg_reduction_family *f) {
     add(b, F32(65, 1025), -1, fill);
     add(b, F32(2, 65537), 1, fill);
     add(b, F32(4111, 3), 1, fill);
+    add(b, F32(1031, 5), 0, fill);
     add(b, F32(0, 5), 1, fill);
     over(b, F32(7, 33, 5), KG_INTS(0, 2), fill);
     over(b, F32(7, 33, 5), KG_INTS(-1, 1), fill);

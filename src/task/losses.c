@@ -112,6 +112,7 @@ static void shaped(kg_cases *b, kg_fill fill, bool probabilities) {
     add(b, fill, F32(3, 5, 7));  // a class for each of 7 places
     reduced(b, weighted(b, add(b, fill, F32(3, 5, 7))), "none");
     weighted(b, add(b, fill, F32(3, 5, 7)));
+    reduced(b, add(b, fill, F32(2, 1031, 3)), "none");  // many classes, which do not lie side by side
     ignoring(b, weighted(b, add(b, fill, F32(2, 3, 4, 5))), 1);
     reduced(b, ignoring(b, add(b, fill, F32(3, 5, 7)), 2), "none");
     reduced(b, weighted(b, add(b, fill, F32(17))), "sum");

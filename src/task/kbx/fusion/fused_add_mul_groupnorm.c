@@ -63,6 +63,9 @@ static void quick(kg_cases *b) {
     with(b, kg_tensor_transposed(KG_F32, KG_SHAPE(3, 6, 9, 8), 1, 3),
          kg_tensor_stepped(KG_F32, KG_SHAPE(3, 6, 9, 8), 2), 2);
     with_eps(b, add(b, F32(3, 6, 5, 7), 3), 2);
+    with_eps(b, add(b, F32(3, 6, 5, 7), 6), 2);
+    with_eps(b, add(b, F32(3, 6, 5, 7), 1), 2);
+    with_eps(b, add(b, F32(9, 12), 4), 2);
     with_eps(b, filled(add(b, F32(3, 6, 5, 8), 3), KG_NORMAL(0.03, 0.05), KG_NORMAL(0.03, 0.05)), 1e-3);
     filled(add(b, F32(3, 6, 11, 13), 3), KG_NORMAL(30, 1), KG_NORMAL(30, 0.1));  // far from 0 for its deviation
     filled(add(b, F32(3, 6, 11, 13), 3), KG_OUTLIERS(0.5, 1), KG_NORMAL(0.75, 1));

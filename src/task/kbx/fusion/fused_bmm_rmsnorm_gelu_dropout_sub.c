@@ -40,6 +40,7 @@ static void arguments(kg_cases *b) {
     kg_set_float(plain(b), b->task, "eps", 0.5);
     kg_set_ints(plain(b), b->task, "normalized_shape", KG_INTS(67));
     kg_set_ints(plain(b), b->task, "normalized_shape", KG_INTS(65, 67));
+    kg_bmm_norm_shapes(b, pair);
     for (int tanh_form = 0; tanh_form < 2; tanh_form++) {
         kg_case *c = plain(b);
         kg_set_str(c, b->task, "approximate", tanh_form ? "tanh" : "none");

@@ -79,6 +79,8 @@ static void quick(kg_cases *b) {
     limited(b, add(b, LONG(17, 9), KG_F32, 12, 33), 1, 20);
     limited(b, add(b, LONG(17, 9), KG_F32, 12, 33), 3, 2.7);
     limited(b, add(b, LONG(17, 9), KG_F32, 12, 33), INFINITY, 1.5);
+    limited(b, plus(b, add(b, LONG(17, 9), KG_F32, 12, 33), F32(33)), 2, 2);
+    limited(b, plus(b, add(b, LONG(17, 9), KG_F32, 12, 33), F32(17, 1, 33)), 1, 9);
     limited(b, add(b, LONG(17, 9), KG_F16, 12, 33), 2, 2);
     limited(b, add(b, LONG(17, 9), KG_F64, 12, 33), 2, 4.5);
     limited(b, add(b, LONG(17, 9), KG_F64, 12, 33), 3, 2.7);

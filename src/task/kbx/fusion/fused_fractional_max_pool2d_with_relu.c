@@ -59,6 +59,7 @@ static void places(kg_cases *b) {
     scaled(b, square(b, planes(t, 4, 100, 17, 23), 2), 0.6, 0.45, false);
     scaled(b, add(b, planes(t, 3, 97, 9, 16), KG_NORMAL(0, 1), 3, 1), 0.5, 0.7, true);
     scaled(b, square(b, kg_tensor_contiguous(t, KG_SHAPE(350, 11, 15)), 2), 0.5, 0.5, true);
+    sized(b, add(b, kg_tensor_contiguous(t, KG_SHAPE(64, 12, 20)), KG_NORMAL(0, 1), 2, 3), 5, 7, true);
     sized(b, square(b, planes(t, 2, 2, 65, 129), 3), 31, 62, true);
     // One place: a is 1, 2 and 3; no number decides.
     sized(b, square(b, planes(t, 2, 3, 7, 9), 2), 6, 4, true);

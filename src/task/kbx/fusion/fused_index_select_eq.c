@@ -78,6 +78,10 @@ static void quick(kg_cases *b) {
     }
     for (size_t i = 0; i < sizeof mixed / sizeof *mixed; i++)
         add(b, OF(mixed[i][0], 67, 33), 0, 41, OF(mixed[i][1], 33));
+    for (size_t i = 0; i < 2; i++) {  // of which float32 makes the same
+        kg_case *c = add(b, OF(i ? KG_I64 : KG_I32, 67, 33), 1, 31, OF(i ? KG_I32 : KG_I64, 67, 31));
+        c->args[INPUT].fill = c->args[OTHER].fill = KG_INTEGERS(1073741825, 1073741828);
+    }
     number(b, add(b, OF(KG_I32, 67, 33), 0, 41, scalar), 3);
     number(b, add(b, OF(KG_I64, 67, 33), 0, 41, scalar), 1.5);  // as floats
     number(b, add(b, F32(64, 33), 0, 65, scalar), 0)->args[INPUT].fill = KG_SPECIALS(0, 2);

@@ -64,6 +64,8 @@ static void quick(kg_cases *b) {
     over(b, with_bias(b, add(b, DENSE(0, 33), 20)), KG_INTS(20));
     over(b, with_bias(b, add(b, DENSE(3, 1), 16)), KG_INTS(16));
     kg_set_float(over(b, with_bias(b, add(b, DENSE(9, 33), 20)), KG_INTS(20)), b->task, "eps", 10);
+    kg_set_float(over(b, with_bias(b, add(b, DENSE(2, 5, 33), 20)), KG_INTS(5, 20)), b->task, "eps", 10);
+    kg_set_float(with_bias(b, add(b, DENSE(9, 33), 20)), b->task, "eps", 10);
     kg_set_bool(over(b, with_bias(b, add(b, DENSE(9, 33), 20)), KG_INTS(20)), b->task, "elementwise_affine", false);
     over(b, with_bias(b, add(b, kg_tensor_transposed(t, KG_SHAPE(33, 65), 0, 1), 50)), KG_INTS(50));
     over(b, add(b, DENSE(4, 2048), 33), KG_INTS(33));

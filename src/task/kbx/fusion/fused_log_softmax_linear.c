@@ -32,6 +32,7 @@ static int cases(kg_cases *b) {
     if (b->level == KG_CASES_QUICK || b->level == KG_CASES_FULL) {
         kg_linear_cases(b);
         over(b, F32(33, 17), 9, 0);
+        over(b, F32(1031, 7), 5, 0);
         over(b, F32(33, 17), 9, 1);
         over(b, F32(4, 5, 7), 6, 1);
         over(b, F32(4, 5, 7), 6, -3);

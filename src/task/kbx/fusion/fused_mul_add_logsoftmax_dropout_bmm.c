@@ -68,6 +68,11 @@ static void arguments(kg_cases *b) {
     other_of(b, plain(b), KG_SHAPE(17));
     other_of(b, plain(b), KG_SHAPE(65, 1));
     other_of(b, still(b, plain(b)), KG_SHAPE(3, 1, 17));
+    other_of(b, still(b, plain(b)), KG_SHAPE(17));
+    kg_set_int(&b->items[b->n - 1], b->task, "dim", 1);
+    other_of(b, still(b, plain(b)), KG_SHAPE(65, 1));
+    kg_set_int(&b->items[b->n - 1], b->task, "dim", 0);
+    kg_set_int(still(b, of(b, KG_F32, 1, 1031, 5, 3)), b->task, "dim", 1);
     kg_set_number(plain(b), b->task, "other", 1.5);
     kg_set_int(still(b, plain(b)), b->task, "dim", 1);
     kg_set_number(&b->items[b->n - 1], b->task, "other", -0.5);

@@ -63,6 +63,9 @@ static void distances(kg_cases *b) {
     filled(with(b, plain(b, t), "p", INFINITY), 1, NAN);
     filled(plain(b, t), 1, INFINITY);
     pair(b, DENSE(2, 3, 11, 13), DENSE(2, 3, 16, 9), 2, 4, 5);  // images of different sizes
+    with(b, pair(b, DENSE(2, 3, 11, 13), DENSE(2, 3, 16, 9), 2, 4, 5), "p", 1);
+    with(b, pair(b, DENSE(2, 3, 11, 13), DENSE(2, 3, 16, 9), 2, 4, 5), "eps", 0.5);
+    with(b, pair(b, DENSE(2, 3, 11, 13), DENSE(1, 3, 11, 13), 2, 4, 5), "p", 3);
     pair(b, DENSE(2, 3, 11, 13), DENSE(1, 3, 11, 13), 2, 4, 5);
     pair(b, DENSE(1, 3, 11, 13), DENSE(2, 3, 11, 13), 2, 4, 5);
     add(b, DENSE(1, 2100, 3, 4), 2, 2, 3);

@@ -48,6 +48,10 @@ static kg_case *plain(kg_cases *b, kg_dtype t) {
     return kg_conv_biased(b, kg_conv_add(b, kg_tensor_contiguous(t, KG_SHAPE(2, 3, 12, 13)),
                                          kg_tensor_contiguous(t, KG_SHAPE(4, 3, 3, 3))));
 }
+static kg_case *pointwise(kg_cases *b, kg_dtype t) {
+    return kg_conv_biased(b, kg_conv_add(b, kg_tensor_contiguous(t, KG_SHAPE(2, 3, 12, 13)),
+                                         kg_tensor_contiguous(t, KG_SHAPE(4, 3, 1, 1))));
+}
 static kg_case *rounded_up(kg_cases *b, kg_case *c) {
     kg_set_bool(c, b->task, "pool_ceil_mode", true);
     return c;
@@ -65,6 +69,11 @@ static void pools(kg_cases *b) {
     with(b, plain(b, t), SIZE, 2, 2, 11);
     with(b, plain(b, t), SIZE, 2, 10, 1);
     with(b, plain(b, t), POOL_STRIDE, 1, 1, 0);
+    with(b, pointwise(b, t), POOL_STRIDE, 1, 1, 0);
+    with(b, with(b, pointwise(b, t), SIZE, 2, 3, 2), POOL_STRIDE, 2, 1, 3);
+    with(b, low(pointwise(b, t)), POOL_PADDING, 1, 1, 0);
+    with(b, pointwise(b, t), POOL_DILATION, 1, 2, 0);
+    rounded_up(b, pointwise(b, t));
     with(b, with(b, plain(b, t), SIZE, 1, 3, 0), POOL_STRIDE, 2, 2, 1);
     with(b, low(plain(b, t)), POOL_PADDING, 1, 1, 0);
     with(b, with(b, plain(b, t), SIZE, 2, 3, 2), POOL_PADDING, 2, 1, 0);

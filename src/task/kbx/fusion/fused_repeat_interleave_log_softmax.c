@@ -60,6 +60,7 @@ static void quick(kg_cases *b) {
         KG_NORMAL(0, 1e4);  // those left out are not looked at
     along(b, once(b, F32(33, 65), 3), 1);
     along(b, once(b, F32(33, 65), 3), 0);
+    along(b, once(b, F32(1031, 5), 2), 0);
     along(b, once(b, F32(33, 65), 1), 1);  // nothing is repeated
     along(b, alike(b, F32(33, 9), 9, 2), 1);
     along(b, once(b, F32(4099, 2), 2), 1);

@@ -46,6 +46,7 @@ static void quick(kg_cases *b) {
     add(b, F32(17));
     add(b, F32(33, 65));
     over(b, F32(33, 65), 0);
+    over(b, F32(1031, 5), 0);
     over(b, F32(33, 65), 1);
     over(b, F32(5, 7, 33), 1);
     over(b, F32(5, 7, 33), -3);

@@ -58,7 +58,10 @@ static void quick(kg_cases *b) {
         kg_tensor_stepped(KG_BOOL, KG_SHAPE(9, 65), 2), kg_tensor_expanded(KG_F32, KG_SHAPE(9, 65), 0));
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         kg_case *c = add(b, OF(others[i], 1, 31), KG_INTS(9, 31), MASK(9, 31), OF(others[i], 9, 31));
-        if (kg_exceeds_float(others[i])) c->args[INPUT].fill = KG_BEYOND_FLOAT;
+        if (!kg_exceeds_float(others[i])) continue;
+        c->args[INPUT].fill = KG_BEYOND_FLOAT;
+        add(b, OF(others[i], 1, 31), KG_INTS(9, 31), MASK(9, 31), OF(others[i], 9, 31))->args[OTHER].fill =
+            KG_BEYOND_FLOAT;
     }
     for (size_t i = 0; i < sizeof mixed / sizeof *mixed; i++)
         add(b, OF(mixed[i][0], 1, 31), KG_INTS(9, 31), MASK(9, 31), OF(mixed[i][1], 9, 31));

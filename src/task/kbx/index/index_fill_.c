@@ -54,6 +54,7 @@ static void quick(kg_cases *b) {
     add(b, F32(5, 3), 0, 40, -7.5);  // every row, many twice
     add(b, F32(5, 7, 3, 11), 2, 2, -7.5);
     add(b, F32(5, 7, 3, 11), -3, 3, -7.5);
+    for (int dim = -3; dim < 3; dim++) add(b, F32(5, 7, 9), dim, 3, -7.5);
     add(b, F32(257, 129), 0, 64, -7.5);
     strided(b, F32(33, 65), 1, kg_tensor_contiguous(KG_I64, 0, NULL), -7.5);
     add(b, kg_tensor_contiguous(KG_F32, 0, NULL), 0, 1, -7.5);

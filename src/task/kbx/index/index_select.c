@@ -30,8 +30,8 @@ static void add_stepped_index(kg_cases *b, int64_t rows, int64_t n) {
 
 // Values that float32 cannot hold.
 static void add_beyond_float(kg_cases *b, kg_dtype t) {
-    add(b, kg_tensor_contiguous(t, KG_SHAPE(29, 13)), 0, KG_I64, 31);
-    b->items[b->n - 1].args[0].fill = KG_BEYOND_FLOAT;
+    for (int dim = 0; dim < 2; dim++)
+        add(b, kg_tensor_contiguous(t, KG_SHAPE(29, 13)), dim, KG_I64, 31)->args[0].fill = KG_BEYOND_FLOAT;
 }
 
 static void quick(kg_cases *b) {

@@ -54,6 +54,8 @@ static void quick(kg_cases *b) {
     add(b, F32(33, 65), kg_tensor_transposed(KG_BOOL, KG_SHAPE(33, 65), 0, 1), 1000);
     add(b, kg_tensor_transposed(KG_F32, KG_SHAPE(33, 65), 0, 1), kg_tensor_transposed(KG_BOOL, KG_SHAPE(33, 65), 0, 1),
         1000);
+    add(b, F32(2, 33, 65), kg_tensor_transposed(KG_BOOL, KG_SHAPE(33, 65), 0, 1), 1000);
+    add(b, F32(9, 1, 7), kg_tensor_transposed(KG_BOOL, KG_SHAPE(9, 5, 7), 0, 2), 100);
     add(b, kg_tensor_stepped(KG_F32, KG_SHAPE(257), 3), BITS(257), 100);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         kg_case *c = add(b, OF(others[i], 29, 31), BITS(29, 31), 450);

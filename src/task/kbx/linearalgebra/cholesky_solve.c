@@ -29,6 +29,12 @@ static void uppers(kg_cases *b, kg_dtype t, int64_t n, int64_t k) {
     kg_set_bool(kg_system_add(b, &family, upper[0], t, 0, NULL, n, k), b->task, "upper", true);
 }
 
+static void upper_transposed(kg_cases *b, kg_dtype t, int64_t n, int64_t k) {
+    kg_case *c = kg_system_add(b, &family, lower[0], t, 0, NULL, n, k);
+    c->args[FACTOR].tensor = kg_tensor_transposed(t, KG_SHAPE(n, n), 0, 1);
+    kg_set_bool(c, b->task, "upper", true);
+}
+
 static void broadcast(kg_cases *b, int na, const int64_t *a, int nb, const int64_t *rhs) {
     kg_case *c = kg_case_add(b);
     kg_set_tensor(c, b->task, "L", KG_F32, na, a, kg_matrix_fill(KG_FILL_LOWER, KG_F32, a[na - 1]));
@@ -46,6 +52,8 @@ static int cases(kg_cases *b) {
     uppers(b, KG_F32, 2, 1);
     uppers(b, KG_C64, 9, 2);
     uppers(b, KG_F64, 33, 4);
+    upper_transposed(b, KG_F32, 9, 2);
+    upper_transposed(b, KG_C64, 7, 3);
     if (b->level == KG_CASES_FULL) uppers(b, KG_F32, 257, 2);
     broadcast(b, KG_SHAPE(2, 1, 5, 5), KG_SHAPE(3, 5, 2));
     broadcast(b, KG_SHAPE(4, 4), KG_SHAPE(3, 4, 2));

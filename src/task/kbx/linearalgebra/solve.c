@@ -26,16 +26,28 @@ static kg_systems systems_of(const kg_case *c) {
     return (kg_systems){.a = A, .b = B, .vectors = c->args[LEFT].i != 0, .right = c->args[LEFT].i == 0, .pivot = true};
 }
 
-static void shaped(kg_cases *b, int na, const int64_t *a, int nb, const int64_t *rhs) {
+static void shaped_as(kg_cases *b, kg_dtype t, int na, const int64_t *a, int nb, const int64_t *rhs) {
     kg_case *c = kg_case_add(b);
-    kg_set_tensor(c, b->task, "A", KG_F32, na, a, kg_matrix_fill(KG_FILL_CYCLIC, KG_F32, a[na - 1]));
-    kg_set_tensor(c, b->task, "B", KG_F32, nb, rhs, KG_NORMAL(0.25, 1));
+    kg_set_tensor(c, b->task, "A", t, na, a, kg_matrix_fill(KG_FILL_CYCLIC, t, a[na - 1]));
+    kg_set_tensor(c, b->task, "B", t, nb, rhs, KG_NORMAL(0.25, 1));
+}
+
+static void shaped(kg_cases *b, int na, const int64_t *a, int nb, const int64_t *rhs) {
+    shaped_as(b, KG_F32, na, a, nb, rhs);
 }
 
 static void right(kg_cases *b, kg_dtype t, int64_t n, int64_t k) {
     kg_case *c = kg_system_add(b, &family, KG_FILL_CYCLIC, t, 0, NULL, n, k);
     kg_set_tensor(c, b->task, "B", t, KG_SHAPE(k, n), KG_NORMAL(0.25, 1));
     kg_set_bool(c, b->task, "left", false);
+}
+
+static void right_transposed(kg_cases *b, kg_dtype t, int64_t n, int64_t k) {
+    right(b, t, n, k);
+    for (int i = A; i <= B; i++) {
+        kg_tensor *x = &b->items[b->n - 1].args[i].tensor;
+        *x = kg_tensor_transposed(t, 2, x->shape, 0, 1);
+    }
 }
 
 static int cases(kg_cases *b) {
@@ -47,6 +59,8 @@ static int cases(kg_cases *b) {
     shaped(b, KG_SHAPE(2, 1, 5, 5), KG_SHAPE(3, 5, 2));
     shaped(b, KG_SHAPE(4, 4), KG_SHAPE(3, 4, 2));
     shaped(b, KG_SHAPE(3, 5, 5), KG_SHAPE(3, 5));  // vectors
+    shaped_as(b, KG_C64, KG_SHAPE(3, 5, 5), KG_SHAPE(3, 5));
+    shaped_as(b, KG_F64, KG_SHAPE(2, 3, 4, 4), KG_SHAPE(2, 3, 4));
     shaped(b, KG_SHAPE(3, 5, 5), KG_SHAPE(5, 2));  // one matrix
     kg_system_add(b, &family, KG_FILL_RAISED, KG_F32, 0, NULL, 4, 2)->args[B].fill = (kg_fill){KG_FILL_CONST, NAN, 0};
     kg_system_add(b, &family, KG_FILL_NORMAL, KG_F64, 0, NULL, 6, 2)->args[A].fill = KG_WIDE_INTEGERS;
@@ -54,6 +68,8 @@ static int cases(kg_cases *b) {
     right(b, KG_F32, 2, 2);
     right(b, KG_C64, 6, 4);
     right(b, KG_F64, 9, 1);
+    right_transposed(b, KG_F32, 7, 3);
+    right_transposed(b, KG_C64, 5, 2);
     kg_give_out(b, kg_system_add(b, &family, KG_FILL_CYCLIC, KG_F32, 0, NULL, 12, 3));
     kg_set_bool(kg_system_add(b, &family, KG_FILL_CYCLIC, KG_F32, 0, NULL, 11, 3), b->task, "left", true);
     return 0;

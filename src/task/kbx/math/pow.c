@@ -28,6 +28,7 @@ static void numbers(kg_cases *b) {
     kg_set_number(add(b, KG_F16, base, KG_F32, base), b->task, "exponent", 2);
     kg_set_number(add(b, KG_BF16, base, KG_F32, base), b->task, "exponent", -1.5);
     kg_set_number(add(b, KG_F64, base, KG_F32, base), b->task, "exponent", 2.5);
+    kg_set_number(add(b, KG_F64, base, KG_F32, base), b->task, "exponent", 2.3);  // which float32 does not hold
     kg_set_number(add(b, KG_I32, KG_INTEGERS(1, 9), KG_F32, base), b->task, "exponent", 1.5);
     kg_set_number(add(b, KG_F32, KG_SPECIALS(0, 2), KG_F32, base), b->task, "exponent", 3);
 }

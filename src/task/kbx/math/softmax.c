@@ -33,6 +33,7 @@ static void quick(kg_cases *b) {
     add(b, F32(33, 65), 0);
     add(b, F32(33, 65), -1);
     add(b, F32(3, 1025), 1);
+    add(b, F32(1031, 5), 0);
     add(b, F32(2, 65537), 1);
     add(b, F32(5, 7, 33), 1);
     add(b, F32(0, 5), 1);

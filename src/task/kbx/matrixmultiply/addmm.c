@@ -32,6 +32,14 @@ static kg_case *scaled(kg_cases *b, kg_dtype t, double beta, double alpha) {
     return c;
 }
 
+// Strided matrices, and an input that is not to be read.
+static void unread(kg_cases *b, kg_dtype t) {
+    kg_case *c = scaled(b, t, 0, 1.5);
+    c->args[0].fill = (kg_fill){KG_FILL_CONST, NAN, 0};
+    c->args[1].tensor = kg_tensor_transposed(t, KG_SHAPE(33, 65), 0, 1);
+    c->args[2].tensor = kg_tensor_stepped(t, KG_SHAPE(65, 17), 2);
+}
+
 #define DENSE(...)   kg_tensor_contiguous(t, KG_SHAPE(__VA_ARGS__))
 #define TURNED(m, n) kg_tensor_transposed(t, KG_SHAPE(m, n), 0, 1)
 static void quick(kg_cases *b) {
@@ -51,6 +59,8 @@ static void quick(kg_cases *b) {
     scaled(b, t, 0.5, -2);
     scaled(b, t, 0, 1)->args[0].fill = KG_SPECIALS(0, 1);
     scaled(b, t, -1.5, 0);
+    unread(b, t);
+    unread(b, KG_F64);
     scaled(b, KG_F16, 0.5, 2);
     scaled(b, KG_F16, 0, 1)->args[0].fill = KG_SPECIALS(0, 1);
     scaled(b, KG_BF16, 0.5, 2);

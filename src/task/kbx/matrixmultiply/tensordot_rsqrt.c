@@ -49,6 +49,8 @@ static void quick(kg_cases *b) {
     count(b, DENSE(5, 7), DENSE(5, 7), 2);  // a single number
     count(b, DENSE(3, 4, 5), DENSE(4, 5, 6), 2);
     count(b, DENSE(2, 3, 4), DENSE(4, 5, 6), 1);
+    count(b, DENSE(2, 3, 4, 5), DENSE(3, 4, 5), 3);
+    count(b, DENSE(2, 3, 4, 5), DENSE(3, 4, 5, 6), 3);
     count(b, DENSE(7), DENSE(9), 0);  // the outer product
     count(b, DENSE(0, 4), DENSE(4, 5), 1);
     count(b, DENSE(3, 0), DENSE(0, 5), 1);  // sums of nothing: 1 / sqrt(0)
@@ -62,6 +64,8 @@ static void quick(kg_cases *b) {
     lists(b, DENSE(33, 17), DENSE(9, 33), "[[-2],[-1]]", KG_INTS(-2, -1));
     lists(b, DENSE(3, 4, 5), DENSE(4, 3, 6), "[[1,0],[0,1]]", KG_INTS(1, 0, 0, 1));
     lists(b, DENSE(3, 4, 5), DENSE(6, 5, 3), "[[0,2],[2,1]]", KG_INTS(0, 2, 2, 1));
+    lists(b, DENSE(3, 4, 5), DENSE(6, 5, 3), "[[0,-1],[-1,-2]]", KG_INTS(0, -1, -1, -2));
+    lists(b, DENSE(3, 4, 5), DENSE(4, 6, 7), "[[-2],[-3]]", KG_INTS(-2, -3));
     lists(b, DENSE(4, 3, 4, 2), DENSE(4, 5, 4), "[[2,0],[0,2]]", KG_INTS(2, 0, 0, 2));
     count(b, TURNED(31, 20), TURNED(20, 17), 1);
     lists(b, kg_tensor_stepped(t, KG_SHAPE(21, 9), 2), TURNED(9, 21), "[[0],[1]]", KG_INTS(0, 1));
@@ -89,7 +93,6 @@ static void full(kg_cases *b) {
     const kg_dtype t = KG_F32;
     count(b, DENSE(2, 4096), DENSE(4096, 3), 1);
     count(b, DENSE(127, 129), DENSE(129, 255), 1);
-    count(b, DENSE(2, 3, 4, 5), DENSE(3, 4, 5), 3);
     count(b, DENSE(2, 3), DENSE(4, 5), 0);
     lists(b, DENSE(2, 3, 4, 5), DENSE(5, 3, 2, 7), "[[0,1,3],[2,1,0]]", KG_INTS(0, 1, 3, 2, 1, 0));
     lists(b, DENSE(2, 3), DENSE(3, 2, 4), "[[0,1],[1,0]]", KG_INTS(0, 1, 1, 0));

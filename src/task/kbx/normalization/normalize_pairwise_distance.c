@@ -77,11 +77,16 @@ static void quick(kg_cases *b) {
     with(b, alike(b, F32(4, 9, 33)), "p_norm", 1);
     with(b, alike(b, F32(4, 9, 33)), "p_norm", 3.5);
     with(b, alike(b, F32(4, 9, 33)), "p_norm", INFINITY);
+    with(b, along(b, alike(b, F32(9, 33)), 0, false), "p_norm", 1);
+    with(b, along(b, alike(b, F32(9, 33)), 0, true), "p_norm", 3.5);
     with(b, along(b, with(b, alike(b, F32(4, 9, 33)), "p_norm", 1), 0, true), "p_distance", 1.5);
     with(b, alike(b, F32(4, 9, 33)), "eps_distance", 0.5);
     with(b, with(b, alike(b, F32(4, 9, 33)), "eps_distance", 0.25), "p_distance", 1);
     with(b, with(b, alike(b, F32(4, 9, 33)), "eps_distance", 0), "p_norm", 1);
     with(b, alike(b, F32(4, 9, 33)), "eps_norm", 100);
+    with(b, along(b, alike(b, F32(9, 33)), 0, false), "eps_norm", 100);
+    with(b, with(b, alike(b, F32(4, 9, 33)), "eps_norm", 100), "p_norm", 1);
+    with(b, with(b, alike(b, F32(4, 9, 33)), "eps_norm", 100), "p_norm", INFINITY);
     filled(alike(b, F32(3, 5, 7)), 0, 0);  // eps alone
     filled(with(b, alike(b, F32(3, 5, 7)), "eps_distance", 0), 0.5, 0.5);
     filled(alike(b, F32(3, 5, 7)), NAN, 1);

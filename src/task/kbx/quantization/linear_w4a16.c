@@ -75,6 +75,7 @@ static void quick(kg_cases *b) {
     add(b, DENSE(3, 5, 40), DENSE(19, 40), true);
     add(b, DENSE(40), DENSE(19, 40), true);
     add(b, DENSE(2, 3, 4, 24), DENSE(7, 24), false);
+    add(b, DENSE(2, 3, 4, 24), DENSE(7, 24), true);
     sized(b, 9, 48, 33, false)->args[INPUT].fill = (kg_fill){.kind = KG_FILL_ZERO};
     sized(b, 9, 48, 33, true)->args[WEIGHT].fill = (kg_fill){.kind = KG_FILL_ZERO};
     sized(b, 9, 1, 33, false)->args[WEIGHT].fill = (kg_fill){.kind = KG_FILL_TIES};  // channels of 0 between others

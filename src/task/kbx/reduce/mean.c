@@ -49,6 +49,7 @@ static void quick(kg_cases *b) {
     along(b, F32(1025), -1);
     along(b, F32(65537), 0);
     add(b, F32(33, 65), -1, NULL);
+    kg_set_ints(add(b, F32(33, 65), -1, NULL), b->task, "dim", 0, NULL);  // () is all of them, as None is
     along(b, F32(33, 65), 0);
     kg_set_bool(along(b, F32(33, 65), 1), b->task, "keepdim", true);
     kg_set_bool(add(b, F32(5, 7, 11), KG_INTS(0, 2)), b->task, "keepdim", true);

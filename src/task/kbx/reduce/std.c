@@ -43,6 +43,7 @@ static void quick(kg_cases *b) {
     corrected(b, add(b, F32(1025)), 0);
     corrected(b, over(b, add(b, F32(9, 7)), KG_INTS(1)), 2);
     add(b, F32(33, 65));
+    over(b, add(b, F32(33, 65)), 0, NULL);  // () is all of them, as None is
     over(b, add(b, F32(33, 65)), KG_INTS(0));
     kg_set_bool(over(b, add(b, F32(33, 65)), KG_INTS(-1)), b->task, "keepdim", true);
     over(b, add(b, F32(5, 7, 11)), KG_INTS(0, 2));

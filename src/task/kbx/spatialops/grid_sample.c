@@ -39,10 +39,9 @@ static void quick(kg_cases *b) {
     kg_grid_set(b, add(b, F32(1, 2, 1, 5), F32(1, 6, 7, 2), 3), modes[0], paddings[2], true);  // one row to turn in
     kg_grid_set(b, add(b, F32(1, 2, 1, 5), F32(1, 6, 7, 2), 3), modes[0], paddings[2], false);
     kg_grid_set(b, add(b, F32(1, 2, 1, 5), F32(1, 6, 7, 2), 3), modes[2], paddings[2], true);
-    for (int p = 0; p < 3; p++) {
-        kg_grid_set(b, add(b, F32(2, 2, 4, 5, 7), F32(2, 3, 5, 4, 3), 1.5), modes[0], paddings[p], p == 1);
-        kg_grid_set(b, add(b, F32(2, 2, 4, 5, 7), F32(2, 3, 5, 4, 3), 1.5), modes[1], paddings[p], p != 1);
-    }
+    for (int p = 0; p < 3; p++)
+        for (int k = 0; k < 4; k++)
+            kg_grid_set(b, add(b, F32(2, 2, 4, 5, 7), F32(2, 3, 5, 4, 3), 1.5), modes[k / 2], paddings[p], k % 2);
     add(b, OF(KG_F64, 1, 2, 7, 9), OF(KG_F64, 1, 5, 6, 2), 1.2)->args[INPUT].fill = KG_WIDE_INTEGERS;
     add(b, F32(1, 1, 2, 5003), F32(1, 9, 11, 2), 1);
     add(b, F32(1, 1, 5003, 2), F32(1, 9, 11, 2), 1);
