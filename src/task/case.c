@@ -6,6 +6,7 @@
 
 #include "task/large_cases.h"
 #include "task/long_cases.h"
+#include "task/option_cases.h"
 #include "task/strided_cases.h"
 
 // A task that names a parameter it does not have is a bug of kgate, found by the first run of any test.
@@ -318,7 +319,8 @@ int kg_task_cases(const kg_task *t, kg_case_level level, kg_cases *out, kg_error
     const bool wide = level == KG_CASES_FLOAT64;
     *out = (kg_cases){.task = t, .level = wide ? KG_CASES_FULL : level};
     const bool checked = level != KG_TIMED_CPU && level != KG_TIMED_CUDA;
-    if (t->cases(out) || (checked && (kg_add_strided_cases(out) || kg_add_long_cases(out))) ||
+    if (t->cases(out) ||
+        (checked && (kg_add_strided_cases(out) || kg_add_long_cases(out) || kg_add_option_cases(out))) ||
         (!wide && kg_add_large_cases(out))) {
         kg_cases_free(out);
         return kg_fail(err, KG_ERR_INTERNAL, "task %s: cannot make its cases", t->name);
