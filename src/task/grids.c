@@ -41,7 +41,6 @@ double kg_grid_reads(const kg_task *t, const kg_case *c, int dims) {
     return pow(g.mode == KG_GRID_CUBIC ? 4 : g.mode == KG_GRID_LINEAR ? 2 : 1, dims);
 }
 
-#define UNIT 0x1p-24  // of float32, in which positions may be computed whatever the dtype
 static double inside(const kg_grid *g, double x, int64_t n) {
     const double last = (double)(n - 1), low = g->align ? 0 : -0.5, span = last - 2 * low;
     if (g->padding == KG_GRID_ZEROS) return x;
@@ -56,7 +55,8 @@ static kg_taps taps_of(const kg_grid *g, kg_grid_point p, int64_t n, double erro
     const double half = (double)n / 2, size = (fabs(p.at) + 1) * half;
     double at = g->align ? (p.at + 1) * (double)(n - 1) / 2 : (p.at + 1) * half - 0.5;
     if (g->mode != KG_GRID_CUBIC) at = inside(g, at, n);
-    const kg_position x = {at, error, kg_slack(size) + (p.error * UNIT + p.stored) * half};
+    // Positions may be computed in float32 whatever the dtype.
+    const kg_position x = {at, error, kg_slack(size) + (p.error * kg_dtype_unit(KG_F32) + p.stored) * half};
     kg_taps t = g->mode == KG_GRID_LINEAR  ? kg_taps_linear(x)
                 : g->mode == KG_GRID_CUBIC ? kg_taps_cubic(x)
                                            : kg_taps_floor(at + 0.5, x.slack);
